@@ -13,7 +13,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DuckLakeError, LakeError, MissingFileError
 from dbt.adapters.ducklake.session import LakeSession, LakeSettings
-from dbt.adapters.ducklake.session.doctor import examine
+from dbt.adapters.ducklake.session.doctor import run_checks
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files
 from dbt.adapters.ducklake.spark.files import s3, storage
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
@@ -227,7 +227,7 @@ def test_dbt_debug_tries_an_encrypted_file_without_connector_of_spark(
 ) -> None:
     settings = LakeSettings(place.path, place.data_path, secrets=(object_store.secret,))
     before = objects(object_store)
-    findings = list(examine(settings, lake.lake.runtime))
+    findings = list(run_checks(settings, lake.lake.runtime))
     assert [finding for finding in findings if finding.error] == []
     assert findings[-1].detail == "an executor wrote a file and read it back"
     assert objects(object_store) == before

@@ -21,7 +21,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.store import database_checks
 from dbt.adapters.ducklake.lake import probe
 from dbt.adapters.ducklake.session import LakeSettings, connect, doctor
-from dbt.adapters.ducklake.session.doctor import Finding, examine, master_address
+from dbt.adapters.ducklake.session.doctor import Finding, master_address, run_checks
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.clusters import cluster
@@ -52,13 +52,13 @@ def failures(found: Iterator[Finding]) -> dict[str, str]:
 
 def of_catalog(given: LakeSettings) -> dict[str, str]:
     """Return the failed checks of the catalog and the data path."""
-    return failures(examine(given, NoSpark(SparkSettings())))
+    return failures(run_checks(given, NoSpark(SparkSettings())))
 
 
 def of_spark(tmp_path: Path, **spark: Any) -> dict[str, str]:
     """Return the failed checks of a good lake with a Spark of its own."""
     with SparkRuntime(SparkSettings(**spark)) as own:
-        found = list(examine(settings(tmp_path), own))
+        found = list(run_checks(settings(tmp_path), own))
     assert [each.check for each in found if each.error is None][:2] == [CATALOG, DATA_PATH]
     return {each.check: each.error for each in found if each.error is not None}
 
@@ -87,7 +87,7 @@ def without_rights() -> Iterator[Path]:
 
 def test_a_good_lake_passes_and_nothing_is_left(tmp_path: Path, runtime: SparkRuntime) -> None:
     runtime.session()
-    found = list(examine(settings(tmp_path), runtime))
+    found = list(run_checks(settings(tmp_path), runtime))
     assert [(each.check, each.error) for each in found] == [
         (CATALOG, None),
         (DATA_PATH, None),
@@ -101,7 +101,7 @@ def test_a_good_lake_passes_and_nothing_is_left(tmp_path: Path, runtime: SparkRu
     with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", spark=runtime.session()) as lake:
         lake.execute("CREATE TABLE t AS SELECT id FROM range(5)")
     before = {path for path in tmp_path.rglob("*") if not path.name.startswith("lake.sqlite-")}
-    found = list(examine(settings(tmp_path), runtime))
+    found = list(run_checks(settings(tmp_path), runtime))
     assert [each.error for each in found] == [None] * 5
     assert found[0].detail == "sqlite, format 1.0, snapshot 1"
     assert {path for path in tmp_path.rglob("*") if not path.name.startswith("lake.sqlite-")} == before
@@ -110,7 +110,7 @@ def test_a_good_lake_passes_and_nothing_is_left(tmp_path: Path, runtime: SparkRu
 def test_a_lake_that_is_only_read_is_not_written(tmp_path: Path, runtime: SparkRuntime) -> None:
     with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", spark=runtime.session()):
         pass
-    found = list(examine(settings(tmp_path, read_only=True), runtime))
+    found = list(run_checks(settings(tmp_path, read_only=True), runtime))
     assert [(each.check, each.error) for each in found] == [
         ("the catalog of lake can be read", None),
         (DATA_PATH, None),
@@ -139,13 +139,13 @@ def test_the_data_path_of_a_lake_without_tables_is_examined_and_not_changed(tmp_
 @pytest.mark.postgres
 def test_a_lake_on_a_server(postgres_url: str, tmp_path: Path) -> None:
     on_server = settings(tmp_path, path=postgres_url)
-    found = list(examine(on_server, NoSpark(SparkSettings())))
+    found = list(run_checks(on_server, NoSpark(SparkSettings())))
     assert [each.error for each in found[:-1]] == [None] * 3
     assert "there is no lake in" in found[0].detail
-    assert "there is no lake in" in next(examine(on_server, NoSpark(SparkSettings()))).detail, "the first call created none"
+    assert "there is no lake in" in next(run_checks(on_server, NoSpark(SparkSettings()))).detail, "the first call created none"
     with connect(postgres_url, f"{tmp_path}/files/"):
         pass
-    found = list(examine(on_server, NoSpark(SparkSettings())))
+    found = list(run_checks(on_server, NoSpark(SparkSettings())))
     assert [each.error for each in found[:-1]] == [None] * 4
     assert found[0].detail == "postgresql, format 1.0, snapshot 0"
     assert found[1].check == "the clock of the catalog database of lake is right"
@@ -314,7 +314,7 @@ def test_an_object_store_that_does_not_answer_and_spark_without_its_jar(
         "ENDPOINT_URL": "http://127.0.0.1:1",
     }.items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    found = failures(examine(settings(tmp_path, data_path=f"s3://bucket-{os.getpid()}/lake/"), runtime))
+    found = failures(run_checks(settings(tmp_path, data_path=f"s3://bucket-{os.getpid()}/lake/"), runtime))
     assert list(found) == [DATA_PATH, SPARK_DATA_PATH]
     assert "the credentials of its storage" in found[DATA_PATH]
     assert "`spark.jars.packages`. The documentation (object storage) lists the JARs" in found[SPARK_DATA_PATH]
@@ -417,7 +417,7 @@ from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 
 folder, spark, doctor.JOB_SECONDS = sys.argv[1], json.loads(sys.argv[2]), float(sys.argv[3])
 with SparkRuntime(SparkSettings(**spark)) as runtime:
-    found = list(doctor.examine(LakeSettings(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"), runtime))
+    found = list(doctor.run_checks(LakeSettings(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"), runtime))
 print(json.dumps([(each.check, each.error) for each in found]))
 """
 

@@ -36,7 +36,7 @@ def rows(session: LakeSession, text: str = "SELECT * FROM t ORDER BY ALL") -> li
 def test_two_merges_of_one_key_update_one_row(t: LakeSession, other: LakeSession) -> None:
     t.begin()
     merged = t.execute(UPSERT.format("SELECT 7 AS id, 'mine' AS name"))
-    assert merged.unwatched()[0].message == "MERGE 1 inserted"
+    assert merged.unobserved()[0].message == "MERGE 1 inserted"
     other.execute(UPSERT.format("SELECT 7 AS id, 'theirs' AS name"))
     snapshot = t.commit()
     assert snapshot == t.catalog.latest()

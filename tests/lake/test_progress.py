@@ -9,7 +9,7 @@ import time
 import pytest
 
 from dbt.adapters.ducklake.session import LakeSession, progress
-from dbt.adapters.ducklake.session.progress import Watch, Watched
+from dbt.adapters.ducklake.session.progress import RunningWork, Watch
 from dbt.adapters.ducklake.spark.session.progress import Progress, _Received
 
 SLEEP = "java_method('java.lang.Thread', 'sleep', 20L)"
@@ -49,7 +49,7 @@ def test_a_short_statement_says_nothing(lake: LakeSession, lines: list[str]) -> 
 
 def test_the_statements_of_a_node_count_together(quick: None) -> None:
     messages: list[str] = []
-    watch, node = Watch(), Watched("model.p.m", time.monotonic(), lambda: None, messages.append)
+    watch, node = Watch(), RunningWork("model.p.m", time.monotonic(), lambda: None, messages.append)
     for _ in range(4):
         with watch.running(node):
             time.sleep(0.2)
@@ -63,10 +63,10 @@ def test_an_error_of_spark_does_not_end_the_watch(quick: None) -> None:
         raise RuntimeError("Spark has ended")
 
     watch = Watch()
-    with watch.running(Watched("a", time.monotonic(), broken, lambda _: notified.set())):
+    with watch.running(RunningWork("a", time.monotonic(), broken, lambda _: notified.set())):
         assert notified.wait(10)
     notified.clear()
-    with watch.running(Watched("b", time.monotonic(), lambda: None, lambda _: notified.set())):
+    with watch.running(RunningWork("b", time.monotonic(), lambda: None, lambda _: notified.set())):
         assert notified.wait(10)
 
 

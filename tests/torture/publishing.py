@@ -157,7 +157,7 @@ def check(lake: Lake, command: Command, name: str) -> None:
                 assert is_new(transaction, parent, command.number)
     failure = "it fails" if name in command.failing else None
     if lake.nodes is not None:
-        lake.nodes.tested(name, failure)
+        lake.nodes.record_test(name, failure)
     if failure is not None:
         raise ConflictError(failure)
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
-from dbt.adapters.ducklake.foreign_configs import ACCESS_CONFIGS, WITHOUT_MEANING, config_warnings, refused_access
+from dbt.adapters.ducklake.foreign_configs import ACCESS_CONFIGS, IGNORED_CONFIGS, access_refusal, config_warnings
 from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
 from dbt.adapters.ducklake.merge_fields import MERGE_CONFIGS, effects
 
@@ -90,9 +90,9 @@ def test_the_page_of_merge_has_every_merge_config_with_its_effect() -> None:
 def test_configs_without_effect_are_listed() -> None:
     section = text(SHARED).partition("## Configs of other adapters")[2]
     warned, _, refused = section.partition("## Configs of access")
-    assert set(re.findall(r"`(\w+)`", warned)) == set(WITHOUT_MEANING)
+    assert set(re.findall(r"`(\w+)`", warned)) == set(IGNORED_CONFIGS)
     assert set(re.findall(r"`(\w+)`", refused.partition("\n| ")[0])) == set(ACCESS_CONFIGS)
-    assert not set(WITHOUT_MEANING) & read()
+    assert not set(IGNORED_CONFIGS) & read()
 
 
 def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possible_value() -> None:
@@ -114,8 +114,8 @@ def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possi
     ],
 )
 def test_a_config_of_access_is_refused(config: dict[str, Any], columns: dict[str, Any], named: str) -> None:
-    assert (refused_access(config, columns) or "").startswith(f"A lake cannot enforce {named}: ")
-    assert refused_access({"grants": {}, "row_filter": None}, {"a": {"column_mask": None}}) is None
+    assert (access_refusal(config, columns) or "").startswith(f"A lake cannot enforce {named}: ")
+    assert access_refusal({"grants": {}, "row_filter": None}, {"a": {"column_mask": None}}) is None
 
 
 def test_a_reaction_to_changed_configs_gives_a_warning() -> None:

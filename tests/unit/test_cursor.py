@@ -10,7 +10,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.connections import DuckLakeResponse
-from dbt.adapters.ducklake.cursor import LakeHandle, Outcome
+from dbt.adapters.ducklake.cursor import CommitOutcome, LakeHandle
 from dbt.adapters.ducklake.lake.context import RowCounts
 from dbt.adapters.ducklake.plan.bound import FilesRead, TableAt
 from dbt.adapters.ducklake.provenance import Provenance
@@ -162,7 +162,7 @@ def test_begin_and_commit_can_be_repeated(handle: LakeHandle, session: FakeSessi
 
 
 def test_listeners_get_the_outcome_of_their_transaction(handle: LakeHandle, session: FakeSession) -> None:
-    outcomes: list[Outcome] = []
+    outcomes: list[CommitOutcome] = []
     handle.on_commit(outcomes.append)
     handle.cursor().execute("select 1")
     handle.begin()
@@ -172,7 +172,7 @@ def test_listeners_get_the_outcome_of_their_transaction(handle: LakeHandle, sess
     handle.begin()
     handle.commit()
 
-    assert outcomes == [Outcome(7, session.result.files * 2, FilesWritten(1, 50))]
+    assert outcomes == [CommitOutcome(7, session.result.files * 2, FilesWritten(1, 50))]
 
 
 def test_a_response_reports_that_nothing_changed(handle: LakeHandle, session: FakeSession) -> None:

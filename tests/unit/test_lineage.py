@@ -19,7 +19,7 @@ from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.ducklake.cursor import LakeHandle
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.lineage_events import Dataset, Event, Run, Written, client_event, lake_namespace
-from dbt.adapters.ducklake.lineage_sender import LineageSettings, Sender, kinds_of_error
+from dbt.adapters.ducklake.lineage_sender import LineageSettings, Sender, error_types
 
 COMMAND = Run("01890000-0000-7000-8000-000000000001", "team", "dbt-run-shop")
 NODE = Run("01890000-0000-7000-8000-000000000002", "team", "model.shop.orders", "MODEL", COMMAND, "select 1", "All orders")
@@ -253,4 +253,4 @@ def test_a_reason_has_no_text_of_an_error() -> None:
     error = RuntimeError(SECRET)
     error.__cause__ = FileNotFoundError(2, SECRET)
 
-    assert kinds_of_error(error) == "RuntimeError, caused by FileNotFoundError (No such file or directory)"
+    assert error_types(error) == "RuntimeError, caused by FileNotFoundError (No such file or directory)"

@@ -44,7 +44,7 @@ def check(lake: Lake, name: str) -> None:
         for table in PLANS[name].reads:
             session.execute(f"DESCRIBE {table}")
     assert lake.nodes is not None
-    lake.nodes.tested(name, None)
+    lake.nodes.record_test(name, None)
 
 
 def published(lake: Lake) -> list[str | None]:

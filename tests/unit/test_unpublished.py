@@ -16,7 +16,7 @@ NO_RETRY = "Run the command again: `dbt retry` does not build these nodes again"
 @pytest.mark.parametrize(
     ("run", "nodes", "warning"),
     [
-        (SimpleNamespace(writes=True), None, "Nothing was published, because the run did not end as planned"),
+        (SimpleNamespace(changes_catalog=True), None, "Nothing was published, because the run did not end as planned"),
         (None, SimpleNamespace(unpublished={"orders": "its test did not run"}), "these nodes were not published: orders."),
     ],
 )

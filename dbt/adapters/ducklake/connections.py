@@ -22,7 +22,7 @@ from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntime
 from dbt import selected_resources
 
 from .credentials import DuckLakeCredentials
-from .cursor import LakeCursor, LakeHandle, Outcome
+from .cursor import CommitOutcome, LakeCursor, LakeHandle
 from .errors import ConfigurationError, DuckLakeError
 from .provenance import provenance_of
 from .publish_plans import plans
@@ -59,7 +59,7 @@ class DuckLakeResponse(AdapterResponse):
     """Number of data files and delete files; few rows may be stored in the catalog database instead."""
     bytes_written: int | None = None
 
-    def committed(self, outcome: Outcome) -> None:
+    def committed(self, outcome: CommitOutcome) -> None:
         """Fill in the outcome of the statement and its transaction."""
         if outcome.result is not None:
             self.set_result(outcome.result)
@@ -69,7 +69,7 @@ class DuckLakeResponse(AdapterResponse):
             self._message += STAGED if outcome.staged else NO_SNAPSHOT
 
     def __getattribute__(self, name: str) -> Any:
-        """Report that `rows_affected` is read, since a macro may use it for a decision; see `Result.unwatched`."""
+        """Report that `rows_affected` is read, since a macro may use it for a decision; see `Result.unobserved`."""
         if name == "rows_affected":
             super().__getattribute__("_on_counts_read")()
         return super().__getattribute__(name)
@@ -79,7 +79,7 @@ class DuckLakeResponse(AdapterResponse):
 
     def set_result(self, result: Result) -> None:
         """Fill in the message and the number of changed rows."""
-        result, on_counts_read = result.unwatched()
+        result, on_counts_read = result.unobserved()
         object.__setattr__(self, "_on_counts_read", on_counts_read)
         self._message = result.message or "OK"
         self.code = self._message.split(" ", 1)[0]
@@ -129,7 +129,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         if nodes is not None:
             failure = self.publishing.failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
             with self.exception_handler("COMMIT"):
-                nodes.tested(test["unique_id"], failure)
+                nodes.record_test(test["unique_id"], failure)
 
     def lake(self) -> Lake:
         """Return the lake of the profile; the first call opens it. This does not start Spark.
@@ -164,10 +164,10 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         Raises:
             ConfigurationError: checks failed; the message has all of them.
         """
-        from .session.doctor import examine
+        from .session.doctor import run_checks
 
         failures = []
-        for found in examine(self.credentials.lake_settings(), self._spark()):
+        for found in run_checks(self.credentials.lake_settings(), self._spark()):
             logger.info(f"  {found.check}: {'failed' if found.error else 'ok'}{f' ({found.detail})' if found.detail else ''}")
             if found.error is not None:
                 failures.append(f"{found.check}: failed, because {found.error}")
@@ -218,7 +218,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         with self.lock:
             lake, self._lake = self._lake, None
         if lake is not None:
-            if lake.run is not None and lake.run.writes:
+            if lake.run is not None and lake.run.changes_catalog:
                 logger.warning(
                     "Nothing was published, because the run did not end as planned; its changes were discarded. "
                     "Run the command again: `dbt retry` does not build these nodes again"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommitOutcome:
     """The outcome of a committed transaction: its snapshot, if anything changed, and the files that it read and wrote."""
 
     snapshot_id: int | None
@@ -47,8 +47,8 @@ class LakeHandle:
         self.session = session
         self.closed = False
         self.set_provenance(provenance)
-        self._listeners: list[tuple[int, Callable[[Outcome], None]]] = []
-        self.last_outcome: Outcome | None = None
+        self._listeners: list[tuple[int, Callable[[CommitOutcome], None]]] = []
+        self.last_outcome: CommitOutcome | None = None
         """The outcome of the last committed transaction; a node sets it to None before its first one."""
 
     def cursor(self) -> LakeCursor:
@@ -75,13 +75,13 @@ class LakeHandle:
         snapshot = self.session.commit()
         committed = self.session.last_commit
         read = tuple(files for result in committed.results if result is not None for files in result.files)
-        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written, committed.staged)
+        outcome = CommitOutcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written, committed.staged)
         self.last_outcome = outcome
         for steps, listener in listeners:
             listener(replace(outcome, result=committed.results[steps - 1] if steps else None))
         return snapshot
 
-    def on_commit(self, listener: Callable[[Outcome], None]) -> None:
+    def on_commit(self, listener: Callable[[CommitOutcome], None]) -> None:
         """Call `listener` when the open transaction is committed, with its outcome and the result of the statement that ran last."""
         if self.session.in_transaction:
             self._listeners.append((self.session.steps, listener))

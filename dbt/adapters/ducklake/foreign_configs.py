@@ -8,21 +8,21 @@ from typing import Any
 from .layout import bucketed_column
 
 _ACCESS = "access is controlled by the catalog database and the storage"
-_CLUSTER = "Python models run in dbt's own process"
+_IN_PROCESS = "Python models run in dbt's own process"
 _FORMAT = "tables of a lake are Parquet"
-_PLACE = "the lake's `data_path` determines where its files are"
+_DATA_PATH = "the lake's `data_path` determines where its files are"
 _STAGING = "there are no staging tables; a node is one transaction"
 _MAINTENANCE = "run maintenance with `CHECKPOINT` or `dbt run-operation`"
 
-WITHOUT_MEANING: Mapping[str, str] = {
+IGNORED_CONFIGS: Mapping[str, str] = {
     "file_format": _FORMAT,
     "table_format": _FORMAT,
     "table_type": _FORMAT,
-    "location_root": _PLACE,
-    "external_root": _PLACE,
-    "include_full_name_in_path": _PLACE,
-    "s3_data_dir": _PLACE,
-    "s3_data_naming": _PLACE,
+    "location_root": _DATA_PATH,
+    "external_root": _DATA_PATH,
+    "include_full_name_in_path": _DATA_PATH,
+    "s3_data_dir": _DATA_PATH,
+    "s3_data_naming": _DATA_PATH,
     "auto_liquid_cluster": "use `sorted_by`",
     "properties": "use `tblproperties`",
     "table_properties": "use `tblproperties`",
@@ -45,22 +45,22 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "force_batch": "Spark has no limit of partitions",
     "partitions_limit": "Spark has no limit of partitions",
     "merge_with_target_partition_filter": "a merge reads only files that may have its keys",
-    "access_control_list": _CLUSTER,
-    "additional_libs": _CLUSTER,
-    "cluster_id": _CLUSTER,
-    "create_notebook": _CLUSTER,
+    "access_control_list": _IN_PROCESS,
+    "additional_libs": _IN_PROCESS,
+    "cluster_id": _IN_PROCESS,
+    "create_notebook": _IN_PROCESS,
     "engine_config": "use `spark_config`",
-    "environment_key": _CLUSTER,
-    "http_path": _CLUSTER,
-    "index_url": _CLUSTER,
-    "job_cluster_config": _CLUSTER,
-    "notebook_scoped_libraries": _CLUSTER,
-    "polling_interval": _CLUSTER,
-    "python_job_config": _CLUSTER,
+    "environment_key": _IN_PROCESS,
+    "http_path": _IN_PROCESS,
+    "index_url": _IN_PROCESS,
+    "job_cluster_config": _IN_PROCESS,
+    "notebook_scoped_libraries": _IN_PROCESS,
+    "polling_interval": _IN_PROCESS,
+    "python_job_config": _IN_PROCESS,
     "spark_cross_account_catalog": "use `attach` in the profile",
     "spark_encryption": "use `spark: {config: …}` in the profile",
-    "user_folder_for_python": _CLUSTER,
-    "workflow_job_config": _CLUSTER,
+    "user_folder_for_python": _IN_PROCESS,
+    "workflow_job_config": _IN_PROCESS,
 }
 """The reason why each config does nothing, or what to use instead."""
 ACCESS_CONFIGS = ("grants", "row_filter", "column_mask", "lf_grants", "view_security")
@@ -73,28 +73,28 @@ _CLUSTERED = ("zorder", "liquid_clustered_by", "cluster_by")
 
 def config_warnings(config: Mapping[str, Any]) -> list[str]:
     """Return a warning for each config of a node that does nothing."""
-    found = [
+    warnings = [
         f"The config `{name}` does nothing on a lake: {reason}."
-        for name, reason in WITHOUT_MEANING.items()
+        for name, reason in IGNORED_CONFIGS.items()
         if _given(config, name) and config.get(name) not in _HARMLESS.get(name, ())
     ]
     method = config.get("submission_method")
     if method and method not in _HARMLESS["submission_method"]:
-        found.append(f"The config `submission_method: {method}` does nothing on a lake: {_CLUSTER}.")
+        warnings.append(f"The config `submission_method: {method}` does nothing on a lake: {_IN_PROCESS}.")
     if str(config.get("on_configuration_change")).lower() in _REACTIONS:
-        found.append(
+        warnings.append(
             f"The config `on_configuration_change: {config['on_configuration_change']}` does nothing on a lake: "
             "a changed layout is applied, unless `incremental_apply_config_changes` is false."
         )
     if (config.get("clustered_by") or config.get("buckets")) and bucketed_column(config) is None:
-        found.append(
+        warnings.append(
             "The configs `clustered_by` and `buckets` do nothing on a lake unless both are given, and only one column: "
             "each partition key has its own buckets, use `partition_by: bucket(n, column)`."
         )
-    return found
+    return warnings
 
 
-def refused_access(config: Mapping[str, Any], columns: Mapping[str, Any]) -> str | None:
+def access_refusal(config: Mapping[str, Any], columns: Mapping[str, Any]) -> str | None:
     """Return the message for a node with access configs, an error unless the node sets `unenforced_access: warn`; None if it has none.
 
     Args:

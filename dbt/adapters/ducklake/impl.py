@@ -22,7 +22,7 @@ from dbt import selected_resources
 
 from .connections import DuckLakeResponse, logger
 from .early_start import command_needs_spark, nodes_need_spark
-from .foreign_configs import config_notes, config_warnings, refused_access
+from .foreign_configs import access_refusal, config_notes, config_warnings
 from .format.identifiers import backquoted
 from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
@@ -230,7 +230,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         Raises:
             DbtRuntimeError: a config restricts or gives access, and `unenforced_access` is not `warn`.
         """
-        refused = refused_access(config, columns)
+        refused = access_refusal(config, columns)
         if refused:
             if config.get("unenforced_access") != "warn":
                 raise DbtRuntimeError(refused)

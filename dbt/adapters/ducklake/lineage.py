@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .catalog.read.view import CatalogView
-    from .cursor import LakeHandle, Outcome
+    from .cursor import CommitOutcome, LakeHandle
     from .format.objects import Relation
     from .session import LakeSession
 
@@ -110,7 +110,9 @@ class CommandLineage:
         found = next((each for each in settings if fold(each.database) == fold(lake)), settings[0])
         return lake_namespace(found.location, found.database)
 
-    def _described(self, node: Any, session: LakeSession, manifest: Any, outcome: Outcome | None) -> tuple[tuple[Dataset, ...], Dataset]:
+    def _described(
+        self, node: Any, session: LakeSession, manifest: Any, outcome: CommitOutcome | None
+    ) -> tuple[tuple[Dataset, ...], Dataset]:
         """Return the inputs and the output of a node with their versions, columns and statistics, as far as they can be read."""
         output = (fold(node.database), fold(node.schema), fold(node.alias))
         staged = outcome is not None and outcome.staged

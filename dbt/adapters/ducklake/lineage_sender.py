@@ -79,7 +79,7 @@ class LineageSettings:
         except Exception as error:
             if self.transport is None:
                 raise ConfigurationError(
-                    f"with `openlineage: true` the client reads its own configuration, which it refuses ({kinds_of_error(error)}); "
+                    f"with `openlineage: true` the client reads its own configuration, which it refuses ({error_types(error)}); "
                     "check openlineage.yml and the environment variables OPENLINEAGE_…"
                 ) from None
             text = f"{type(error).__name__}: {error}"
@@ -113,7 +113,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
 
 
-def kinds_of_error(error: BaseException) -> str:
+def error_types(error: BaseException) -> str:
     """Return the types of an error and its causes, without their messages, which may contain a secret."""
     kinds: list[str] = []
     each: BaseException | None = error
@@ -189,7 +189,7 @@ class Sender:
         try:
             action()
         except Exception as error:
-            self._failure = self._failure or kinds_of_error(error)
+            self._failure = self._failure or error_types(error)
 
 
 class _OtherThreadsOnly(logging.Filter):

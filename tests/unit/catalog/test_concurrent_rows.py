@@ -111,8 +111,8 @@ COMPATIBLE: list[tuple[str, Work, Work]] = [
     ("values without NULLs in the read set", all_of(depends((NULLS,)), adds(0, 0)), adds(1, 9)),
     ("one of two filters excludes", all_of(depends((LOW, ColumnFilter.between(2, "p", "q"))), adds(0, 9)), adds(0, 9)),
     ("all of several conditions", all_of(depends((LOW,), (HIGH,)), adds(0, 9)), adds(50, 60)),
-    ("a query read other rows", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(table_of(tx).table_id, (LOW,))), adds(50, 60)),
-    ("a query read another table", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(4711)), adds(50, 60)),
+    ("a query read other rows", all_of(ONLY_ADDS, lambda tx: tx.record_read(table_of(tx).table_id, (LOW,))), adds(50, 60)),
+    ("a query read another table", all_of(ONLY_ADDS, lambda tx: tx.record_read(4711)), adds(50, 60)),
 ]
 CONFLICTING: list[tuple[str, Work, Work]] = [
     ("a file inside", LOW_BATCH, adds(9, 20)),
@@ -131,8 +131,8 @@ CONFLICTING: list[tuple[str, Work, Work]] = [
     ("all rows ended", LOW_BATCH, lambda tx: tx.rows.truncate(table_of(tx))),
     ("another statement depends on all", all_of(LOW_BATCH, depends(())), adds(50, 60)),
     ("one of several conditions", all_of(depends((LOW,), (HIGH,)), adds(0, 9)), adds(105, 105)),
-    ("a query read all rows", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(table_of(tx).table_id)), adds(50, 60)),
-    ("a query may have read anything", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(None)), adds(50, 60)),
+    ("a query read all rows", all_of(ONLY_ADDS, lambda tx: tx.record_read(table_of(tx).table_id)), adds(50, 60)),
+    ("a query may have read anything", all_of(ONLY_ADDS, lambda tx: tx.record_read(None)), adds(50, 60)),
     ("all rows replaced", all_of(depends((LOW,)), lambda tx: tx.rows.truncate(table_of(tx))), adds(50, 60)),
     ("a filter of a missing column", all_of(depends((ColumnFilter.between(9, "0", "9"),)), adds(0, 9)), adds(50, 60)),
 ]

@@ -144,7 +144,7 @@ def test_conflicting_changes_are_refused(sqlite_lake: LakeCatalog, conflict: str
                 transaction.rows.truncate(table)
             case "rows" | "rows that it read":
                 transaction.rows.add_files(table, [file_of(table)])
-                transaction.reads_rows(table.table_id)
+                transaction.record_read(table.table_id)
             case "definition" if number:
                 transaction.objects.put_table(replace(table, comment="c"))
             case "definition":
@@ -238,7 +238,7 @@ def test_a_change_of_what_it_started_from_is_refused(sqlite_lake: LakeCatalog, c
             create_in(transaction, "later")
     with pytest.raises(StatementError, match="that is not published yet"):
         transaction.commit()
-    assert not later.writes
+    assert not later.changes_catalog
 
 
 def test_the_run_conflicts_with_a_concurrent_writer_as_a_transaction_does(sqlite_lake: LakeCatalog) -> None:
@@ -300,7 +300,7 @@ def test_a_refused_change_stages_nothing(sqlite_lake: LakeCatalog) -> None:
     with pytest.raises(ConfigurationError, match="not this lake"):
         create_in(transaction, "t")
     transaction.commit()
-    assert not shared.writes
+    assert not shared.changes_catalog
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -144,7 +144,7 @@ def test_a_checkpoint_does_what_its_dry_run_says(folder: Path) -> None:
 
 
 def test_the_doctor_names_what_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbt.adapters.ducklake.session.doctor._spark", lambda *_: iter(()))
+    monkeypatch.setattr("dbt.adapters.ducklake.session.doctor._spark_findings", lambda *_: iter(()))
     result = on_lake("doctor", "--format", "json")
     assert {row["result"] for row in rows(result)} == {"ok"}
     (folder / "files").rename(folder / "elsewhere")

@@ -20,7 +20,7 @@ from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot
 from .read.known_files import schema_uuids
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
-from .read.table_log import TableLogEntry, created, read_table_log
+from .read.table_log import TableLogEntry, creation_time, read_table_log
 from .store.attach import LakeFacts, NoLakeError, attach, data_path_with
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
@@ -243,7 +243,7 @@ class LakeCatalog:
     def creation_time(self, table: Table) -> datetime | None:
         """Return when a table was created; None if it is not committed, or if the snapshot that created it has expired."""
         with self._opened.database.reading() as connection:
-            return created(connection, table.table_id)
+            return creation_time(connection, table.table_id)
 
     def metrics(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeMetrics:
         """Return the numbers for a report on the whole lake at a snapshot; see `read_lake_metrics`."""

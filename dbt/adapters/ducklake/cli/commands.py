@@ -13,9 +13,9 @@ from ..format.diff_text import FORMATS
 from ..format.identifiers import backquoted, spark_literal
 from ..format.objects import Table
 from ..format.origin import origin
+from .input_error import InputError
 from .output import format_option, show
 from .place import Place, located
-from .wrong_input import WrongInput
 
 _SNAPSHOT_COLUMNS = ("snapshot_id", "snapshot_time", "author", "commit_message", "node_id", "invocation_id", "changed")
 _limit_option = click.option(
@@ -96,7 +96,7 @@ def diff(place: Place, /, table: str, other: str | None, other_lake: str | None,
     What only TABLE has is added, and what only OTHER has is removed. In another lake or target, OTHER is by default the table of that name.
     """
     if other_lake is not None and other_target is not None:
-        raise WrongInput("--other-lake and --other-target cannot be used together: give one of them")
+        raise InputError("--other-lake and --other-target cannot be used together: give one of them")
     with place.session(reads=True) as session:
         lake, schema, name = located(session, table)
         if other_lake is not None or other_target is not None:
@@ -126,7 +126,7 @@ def report(place: Place, output: str) -> None:
     try:
         click.echo(write(found, Path(output)))
     except OSError as error:
-        raise WrongInput(f"the report cannot be written: {error}; choose another file with --output") from error
+        raise InputError(f"the report cannot be written: {error}; choose another file with --output") from error
 
 
 @click.command()
@@ -154,12 +154,12 @@ def checkpoint(place: Place, dry_run: bool, form: str) -> None:
 @click.pass_context
 def doctor(context: click.Context, form: str) -> None:
     """Check what `dbt debug` checks: catalogs, data paths, Java and Spark. The exit code is 1 if a check fails."""
-    from ..session.doctor import examine
+    from ..session.doctor import run_checks
     from ..spark.session.runtime import SparkRuntime
 
     place: Place = context.obj
     settings = place.settings()
     with SparkRuntime(settings.spark) as runtime:
-        rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in examine(settings, runtime)]
+        rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in run_checks(settings, runtime)]
     show(("check", "result", "detail"), rows, form)
     context.exit(any(result == "failed" for _, result, _ in rows))

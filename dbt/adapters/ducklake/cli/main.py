@@ -10,8 +10,8 @@ from dbt_common.exceptions import DbtBaseException
 from ..__version__ import version
 from ..errors import ConfigurationError, DuckLakeError
 from .commands import checkpoint, diff, doctor, history, report, snapshots, sql
+from .input_error import InputError
 from .place import Place
-from .wrong_input import WrongInput
 
 COMMANDS = (sql, snapshots, history, diff, report, checkpoint, doctor)
 
@@ -23,13 +23,13 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            raise WrongInput(f"{error.format_message()} See `{(error.ctx or ctx).command_path} --help`.") from error
+            raise InputError(f"{error.format_message()} See `{(error.ctx or ctx).command_path} --help`.") from error
         except ConfigurationError as error:
-            raise WrongInput(str(error)) from error
+            raise InputError(str(error)) from error
         except DuckLakeError as error:
             raise click.ClickException(str(error)) from error
         except DbtBaseException as error:
-            raise WrongInput(" ".join(str(error).split())) from error
+            raise InputError(" ".join(str(error).split())) from error
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

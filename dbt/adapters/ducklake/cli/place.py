@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .wrong_input import WrongInput
+from .input_error import InputError
 
 if TYPE_CHECKING:
     from ..credentials import DuckLakeCredentials
@@ -43,7 +43,7 @@ class Place:
             creates: whether a lake that does not exist is created if the options allow it.
 
         Raises:
-            WrongInput: the options contradict each other, or the profile is wrong.
+            InputError: the options contradict each other, or the profile is wrong.
             DuckLakeError: the lake cannot be opened.
         """
         from ..session import Lake
@@ -57,7 +57,7 @@ class Place:
         """Return the settings of the lake, which is not opened.
 
         Raises:
-            WrongInput: the options contradict each other, or the profile is wrong.
+            InputError: the options contradict each other, or the profile is wrong.
         """
         return self._found()[0]
 
@@ -80,7 +80,7 @@ class Place:
         if lake is not None:
             return name_in_target(attach_to_read(session.lake, LakeSettings(lake), "other"), table[0], name, table, table[0])
         if self.lake is not None:
-            raise WrongInput("--other-target needs a dbt target: give --target instead of --lake, or --other-lake")
+            raise InputError("--other-target needs a dbt target: give --target instead of --lake, or --other-lake")
         found = _found_target(self.profile, target, self.profiles_dir, self.project_dir)
         attached = attach_to_read(session.lake, found.lake_settings(), target or "other")
         return name_in_target(attached, found.schema, name, table, session.schema)
@@ -90,7 +90,7 @@ class Place:
 
         for name in ("profile", "target", "profiles_dir", "project_dir"):
             if getattr(self, name) is not None:
-                raise WrongInput(f"--lake and --{name.replace('_', '-')} cannot be used together: give a path or a dbt target")
+                raise InputError(f"--lake and --{name.replace('_', '-')} cannot be used together: give a path or a dbt target")
         settings = LakeSettings(
             self.lake or "",
             self.data_path,
@@ -103,7 +103,7 @@ class Place:
     def _of_target(self) -> tuple[LakeSettings, str, str | None]:
         for name in ("data_path", "database", "metadata_schema"):
             if getattr(self, name) is not None:
-                raise WrongInput(f"--{name.replace('_', '-')} needs --lake; a dbt target has its own setting")
+                raise InputError(f"--{name.replace('_', '-')} needs --lake; a dbt target has its own setting")
         credentials = _found_target(self.profile, self.target, self.profiles_dir, self.project_dir)
         return credentials.lake_settings(), credentials.schema, credentials.author
 
@@ -112,7 +112,7 @@ def _found_target(profile: str | None, target: str | None, profiles_dir: str | N
     """Return a target of type `ducklake`, found and rendered as dbt does it, without a project; what is not given has dbt's default.
 
     Raises:
-        WrongInput: there is no profiles.yml, or several profiles to choose from.
+        InputError: there is no profiles.yml, or several profiles to choose from.
         ConfigurationError: the target is of another type, or one of its fields is wrong.
         DbtBaseException: the profile or target does not exist or is wrong.
     """
@@ -125,12 +125,12 @@ def _found_target(profile: str | None, target: str | None, profiles_dir: str | N
     folder = _given_folder(profiles_dir, project_dir) or str(default_profiles_dir())
     raw = {name: each for name, each in read_profile(folder).items() if name != "config"}
     if not raw:
-        raise WrongInput(f"no lake: give --lake PATH_OR_URL, or --profiles-dir with a profiles.yml; {folder} has none")
+        raise InputError(f"no lake: give --lake PATH_OR_URL, or --profiles-dir with a profiles.yml; {folder} has none")
     name = profile or _project_profile(project_dir) or (next(iter(raw)) if len(raw) == 1 else None)
     if name is None:
-        raise WrongInput(f"{folder}/profiles.yml has several profiles: give --profile with one of {', '.join(raw)}")
+        raise InputError(f"{folder}/profiles.yml has several profiles: give --profile with one of {', '.join(raw)}")
     if not isinstance(raw.get(name), Mapping):
-        raise WrongInput(f"{folder}/profiles.yml has no profile {name}: give --profile with one of {', '.join(raw)}")
+        raise InputError(f"{folder}/profiles.yml has no profile {name}: give --profile with one of {', '.join(raw)}")
     set_invocation_context(os.environ)
     return target_credentials(raw[name], name, target)
 
@@ -150,7 +150,7 @@ def _project_profile(project_dir: str | None) -> str | None:
     file = Path(project_dir or ".", "dbt_project.yml")
     if not file.exists():
         if project_dir is not None:
-            raise WrongInput(f"{project_dir} has no dbt_project.yml: check --project-dir")
+            raise InputError(f"{project_dir} has no dbt_project.yml: check --project-dir")
         return None
     found = load_yaml_text(file.read_text(encoding="utf-8"), file)
     name = found.get("profile") if isinstance(found, Mapping) else None

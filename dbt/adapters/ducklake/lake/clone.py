@@ -18,7 +18,7 @@ from ..format.options import Options
 from ..format.positions import Position, positions_of, with_positions
 from .context import Context
 from .positions import position_on_clone
-from .rollback_rows import difference, stage
+from .rollback_rows import difference, stage_difference
 from .schemas import create_schema
 from .tables import kind_of
 
@@ -164,7 +164,7 @@ class _Clone:
         table = replace(table, next_column_id=original.next_column_id)  # the files may have columns that were dropped
         objects.put_table(table)
         self._set_options(table, "table", original.table_id)
-        stage(self.context, table, found, original)
+        stage_difference(self.context, table, found, original)
         return Cloned(self.target.name, name, "table", files=len(found.files_restored), rows=found.rows_after)
 
     def positions(self, originals: Sequence[Table]) -> None:

@@ -71,11 +71,11 @@ def _insert_few(context: Context, table: Table, rows: DataFrame) -> int | None:
     Raises:
         DataError: a value does not fit its column.
     """
-    limit, most = inlining_limit(context, table), most_rows(context, table)
-    bound = bound_of_rows(rows) if limit or most else None
+    limit, max_rows = inlining_limit(context, table), most_rows(context, table)
+    bound = bound_of_rows(rows) if limit or max_rows else None
     if bound is None:
         return None
-    inlines, writes = bound.is_exact and 0 < bound.rows <= limit, bound.is_few and bound.rows <= most
+    inlines, writes = bound.is_exact and 0 < bound.rows <= limit, bound.is_few and bound.rows <= max_rows
     if inlines:
         data = fitted_rows(rows, table.columns)
         if inline_arrow(context, table, data):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
 from ..format.objects import Table
 from ..spark.rows.cached import cached
-from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
+from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, MatchOutcome, When, numbered, outcome
 from ..spark.rows.positions import Positions, count, union
 from ..spark.values.key_ranges import filter_to_ranges, measure_key_ranges
 from .context import Context, RowCounts
@@ -37,8 +37,8 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         DataError: a row of the table is matched by more than one row of the source.
     """
     with cached(numbered(request.source)) as source:
-        most = 0 if request.not_matched_by_source else most_rows(context, table)
-        small = fetch_source(source, table, request, most) if most else None
+        max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
+        small = fetch_source(source, table, request, max_rows) if max_rows else None
         size, ranges = (
             measure_key_ranges(source, request.source_alias, request.keys) if small is None else (small.rows.num_rows, small.ranges)
         )
@@ -109,7 +109,7 @@ class _Changes:
     deleted: list[Positions]
 
 
-def _stage_versions(context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome) -> _Changes:
+def _stage_versions(context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: MatchOutcome) -> _Changes:
     """Stage the new versions of updated rows, and return the positions of the rows to end: the updated and the deleted ones.
 
     Args:

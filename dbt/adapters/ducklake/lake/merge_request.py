@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import DataError
 from ..format.files import ColumnFilter, ScanPlan
 from ..format.objects import Column, Table
-from ..spark.rows.match import Outcome, When
+from ..spark.rows.match import MatchOutcome, When
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,7 +42,7 @@ class MergeRequest:
     """Called with the scan plan of the table."""
 
 
-def refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None:
+def refuse_repeated(table: Table, request: MergeRequest, found: MatchOutcome) -> None:
     """Refuse a target row that matches several source rows, unless it can only be deleted, as Spark does."""
     only_delete = len(request.matched) == 1 and request.matched[0].action == "delete" and request.matched[0].condition is None
     if request.matched and not only_delete and found.repeated:

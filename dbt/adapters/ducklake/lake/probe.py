@@ -29,7 +29,7 @@ def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
     """
     try:
         if not read_only:
-            with _existing(path):
+            with _temporary_local_folder(path):
                 return _write_and_read(path)
         files, inner = filesystem(path.rstrip("/"))
         files.get_file_info(inner)
@@ -49,7 +49,7 @@ def probe_with_spark(spark: SparkSession, path: str, *, encrypted: bool) -> None
         ConfigurationError: this process cannot see what the executors wrote, or they read something else.
         Exception: Spark's error, if its job fails.
     """
-    with _existing(path):
+    with _temporary_local_folder(path):
         found = write_and_read(spark, path, encrypted=encrypted)
     if not found:
         raise ConfigurationError(
@@ -59,7 +59,7 @@ def probe_with_spark(spark: SparkSession, path: str, *, encrypted: bool) -> None
 
 
 @contextmanager
-def _existing(path: str) -> Iterator[None]:
+def _temporary_local_folder(path: str) -> Iterator[None]:
     """Create a local folder for the block, and remove the folders that it created, so that a wrong path leaves nothing."""
     missing: list[str] = []
     if is_local(path):

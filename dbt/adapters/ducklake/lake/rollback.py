@@ -15,7 +15,7 @@ from ..format.changes import Kind
 from ..format.identifiers import fold
 from ..format.objects import Relation, Schema, Snapshot, Table, View
 from .context import Context
-from .rollback_rows import Difference, difference, stage
+from .rollback_rows import Difference, difference, stage_difference
 from .schemas import required_schema
 
 COLUMNS = (
@@ -160,7 +160,7 @@ class _Rollback:
         if not self.dry_run and current == earlier and found.is_empty:
             self.context.transaction.rows.depends_on_rows(current)
         elif not self.dry_run:
-            stage(self.context, earlier, found)
+            stage_difference(self.context, earlier, found)
         return _outcome(earlier, "altered" if current != earlier else "kept" if found.is_empty else "rolled back", found)
 
     def _restore(self, earlier: Table) -> Outcome:
@@ -175,7 +175,7 @@ class _Rollback:
                 comment=earlier.comment,
                 tags=earlier.tags,
             )
-            stage(self.context, table, found, earlier)
+            stage_difference(self.context, table, found, earlier)
         return _outcome(earlier, "restored", found)
 
     def _difference(self, earlier: Table) -> Difference:

@@ -92,7 +92,7 @@ def difference(plan: RollbackPlan) -> Difference:
     )
 
 
-def stage(context: Context, earlier: Table, found: Difference, former: Table | None = None) -> None:
+def stage_difference(context: Context, earlier: Table, found: Difference, former: Table | None = None) -> None:
     """Stage the earlier definition and rows of a table.
 
     Args:
@@ -107,18 +107,18 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
     names = [new_name(each.file.path, earlier.path) for each, _ in found.files_restored]
     written: list[str] = []
     try:
-        flush = _flush(context, earlier, found, written)
-        files = _files(context, earlier, found, names, written)
+        flush = _flush_inlined_deletes(context, earlier, found, written)
+        files = _restore_files(context, earlier, found, names, written)
         if former is not None:
-            files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, earlier)) for file in files)
-        inlined, more = _inlined(context, earlier, found, written)
-        nothing = found.is_empty and former is None
+            files = tuple(replace(file, partition_id=_new_partition_id(file.partition_id, former, earlier)) for file in files)
+        inlined, more = _restore_inlined_rows(context, earlier, found, written)
+        is_unchanged = found.is_empty and former is None
         former_id = None if former is None else former.table_id
         changes = RowChanges(
             ended_files=frozenset(file.data_file_id for file in found.ended),
             ended_inlined=found.inlined_ended,
             flush=flush,
-            restored=None if nothing else RestoredRows((*files, *more), inlined, found.plan.columns_with_other_types, former_id),
+            restored=None if is_unchanged else RestoredRows((*files, *more), inlined, found.plan.columns_with_other_types, former_id),
             depends_on_rows=() if earlier.table_id < 0 else ((),),
         )
         context.transaction.restore_object(earlier, changes)
@@ -127,7 +127,9 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
         raise
 
 
-def _files(context: Context, earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[RestoredFile, ...]:
+def _restore_files(
+    context: Context, earlier: Table, found: Difference, names: Sequence[str], written: list[str]
+) -> tuple[RestoredFile, ...]:
     def restore(copied: EarlierFile, name: str) -> tuple[int, int]:
         return restore_file(copied.file, name, has_snapshot_ids=copied.has_snapshot_ids)
 
@@ -144,13 +146,13 @@ def _files(context: Context, earlier: Table, found: Difference, names: Sequence[
     return tuple(files)
 
 
-def _renewed(partition_id: int | None, former: Table, earlier: Table) -> int | None:
+def _new_partition_id(partition_id: int | None, former: Table, earlier: Table) -> int | None:
     """Return the id of the same partition keys in the new table; None for a file of keys older than those of `former`."""
     same = former.partitioning is not None and former.partitioning.partition_id == partition_id
     return earlier.partitioning.partition_id if same and earlier.partitioning is not None else None
 
 
-def _flush(context: Context, earlier: Table, found: Difference, written: list[str]) -> Flush | None:
+def _flush_inlined_deletes(context: Context, earlier: Table, found: Difference, written: list[str]) -> Flush | None:
     """Write the inlined deletes of the table's files to delete files."""
     if not any(file.inlined_deletes for file in found.ended):
         return None
@@ -160,10 +162,12 @@ def _flush(context: Context, earlier: Table, found: Difference, written: list[st
     return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 
 
-def _inlined(context: Context, earlier: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[RestoredFile, ...]]:
+def _restore_inlined_rows(
+    context: Context, earlier: Table, found: Difference, written: list[str]
+) -> tuple[StagedRows | None, tuple[RestoredFile, ...]]:
     """Return the inlined rows to restore, in the earlier columns; as files if the catalog database cannot store these columns."""
     parts = found.inlined_restored
-    rows = [row for part in parts for row in _in_columns(part, earlier)]
+    rows = [row for part in parts for row in _converted_rows(part, earlier)]
     row_ids = [row_id for part in parts for row_id in part.row_ids]
     if not rows:
         return None, ()
@@ -176,7 +180,7 @@ def _inlined(context: Context, earlier: Table, found: Difference, written: list[
     return None, tuple(RestoredFile(file, None, partition_id, None) for file in files)
 
 
-def _in_columns(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:
+def _converted_rows(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:
     former = {column.column_id: (index, column) for index, column in enumerate(part.columns)}
 
     def value(row: tuple[object, ...], column: Column) -> object:

@@ -49,7 +49,7 @@ def fetch(
     rows: DataFrame,
     columns: Sequence[Column],
     plan: ScanPlan | None,
-    most: int,
+    max_rows: int,
     *,
     extra: Collection[str],
     at_most: int | None = None,
@@ -61,7 +61,7 @@ def fetch(
         rows: the table's columns under their names, and `extra`.
         columns: the table's columns to fetch.
         plan: the scan that the rows come from, whose files tell the size of a row.
-        most: the maximum number of rows.
+        max_rows: the maximum number of rows.
         extra: names of further columns.
         at_most: the maximum number of rows that `rows` can have, if it is known.
         allowance: the number of rows to fetch in addition to the maximum.
@@ -76,11 +76,11 @@ def fetch(
     size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
     few_partitions = 0 < size <= MAX_LIMITED_BYTES
     if plan is not None and size:
-        most = min(most, MAX_BYTES * sum(file.record_count for file in plan.files) // size)
-    if at_most is None or at_most > most:
-        most = min(most, MAX_ROWS_OF_UNKNOWN_SIZE)
+        max_rows = min(max_rows, MAX_BYTES * sum(file.record_count for file in plan.files) // size)
+    if at_most is None or at_most > max_rows:
+        max_rows = min(max_rows, MAX_ROWS_OF_UNKNOWN_SIZE)
     return _unless_spark_fails(
-        lambda: fetch_small(rows, columns, most + allowance, extra=extra, at_most=at_most, few_partitions=few_partitions)
+        lambda: fetch_small(rows, columns, max_rows + allowance, extra=extra, at_most=at_most, few_partitions=few_partitions)
     )
 
 
@@ -116,7 +116,7 @@ def fetch_changed(
     target: TargetScan,
     changed: Changed,
     columns: Sequence[Column],
-    most: int,
+    max_rows: int,
     *,
     extra: Collection[str],
     at_most: int,
@@ -130,7 +130,7 @@ def fetch_changed(
         target: the scan.
         changed: returns the changed rows of a scan.
         columns: see `fetch`.
-        most: see `fetch`.
+        max_rows: see `fetch`.
         extra: see `fetch`; contains LINEAGE_FILE and LINEAGE_POSITION.
         at_most: see `fetch`.
     """
@@ -138,9 +138,9 @@ def fetch_changed(
     local = target.local_rows()
     with_deleted = target.rows_with_deleted() if local is None else None
     if with_deleted is None:
-        return fetch(changed(target.rows() if local is None else local), columns, plan, most, extra=extra, at_most=at_most)
+        return fetch(changed(target.rows() if local is None else local), columns, plan, max_rows, extra=extra, at_most=at_most)
     try:
-        found = fetch(changed(with_deleted), columns, plan, most, extra=extra, at_most=at_most, allowance=plan.deleted_count)
+        found = fetch(changed(with_deleted), columns, plan, max_rows, extra=extra, at_most=at_most, allowance=plan.deleted_count)
     except DataError:
         return None
     return None if found is None else drop_deleted(found, plan.files)

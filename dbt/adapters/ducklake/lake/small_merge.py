@@ -31,20 +31,20 @@ class SmallSource:
 
     rows: pa.Table
     ranges: list[KeyRange]
-    most: int
+    max_rows: int
     """The maximum number of rows that this merge fetches."""
     local: LocalSource | None
     """The same rows for a match in this process; None if they cannot be matched here."""
 
 
-def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: int) -> SmallSource | None:
+def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_rows: int) -> SmallSource | None:
     """Fetch the source of a merge, with the values of its INSERT clauses.
 
     Args:
         source: the numbered source.
         table: the target.
         request: the merge.
-        most: the maximum number of rows.
+        max_rows: the maximum number of rows.
 
     Returns:
         The rows; None if there are more, or if a value cannot be inserted: only the general merge knows whether its row is inserted at all.
@@ -59,12 +59,12 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
     rows = candidates(source, request.source_alias, table.columns, request.not_matched, extra_columns)
     columns = table.columns if request.not_matched else ()
     try:
-        found = fetch(rows, columns, None, most, extra=(SOURCE_ROW, ACTION, *names))
+        found = fetch(rows, columns, None, max_rows, extra=(SOURCE_ROW, ACTION, *names))
         if found is None:
             return None
         keys = [(column.name, name) for (column, _), name in zip(usable_key_pairs, value_names(usable_key_pairs), strict=True)]
         local = None if row_type is None else LocalSource(found, row_type, keys)
-        return SmallSource(found, ranges_of(found, usable_key_pairs), most, local)
+        return SmallSource(found, ranges_of(found, usable_key_pairs), max_rows, local)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
 
@@ -92,8 +92,8 @@ def merge_small(
     columns = table.columns if updates else ()
     pairs = _local_pairs(context, table, request, target, source)
     if pairs is None:
-        most = target.plan.max_rows * source.rows.num_rows
-        pairs = fetch_changed(target, matching, columns, source.most, extra=_PAIR, at_most=most)
+        max_pairs = target.plan.max_rows * source.rows.num_rows
+        pairs = fetch_changed(target, matching, columns, source.max_rows, extra=_PAIR, at_most=max_pairs)
     if pairs is None:
         return None
     found = outcome_of(pairs)
@@ -120,6 +120,6 @@ def _local_pairs(context: Context, table: Table, request: MergeRequest, target: 
         return None
     updates = any(clause.action == "update" for clause in request.matched)
     try:
-        return fetch(found, table.columns if updates else (), target.plan, source.most, extra=_PAIR, at_most=MAX_PAIRS)
+        return fetch(found, table.columns if updates else (), target.plan, source.max_rows, extra=_PAIR, at_most=MAX_PAIRS)
     except DataError:
         return None

@@ -28,8 +28,8 @@ def update(context: Context, table: Table, target: TargetScan, changed: Changed,
         within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
-    most = most_rows(context, table)
-    small = fetch_changed(target, changed, table.columns, most, extra=_LINEAGE, at_most=target.plan.max_rows) if most else None
+    max_rows = most_rows(context, table)
+    small = fetch_changed(target, changed, table.columns, max_rows, extra=_LINEAGE, at_most=target.plan.max_rows) if max_rows else None
     if small is not None:
         positions = positions_by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)

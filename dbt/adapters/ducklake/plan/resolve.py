@@ -186,13 +186,13 @@ class _Resolver:
         key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view))
         if key not in self.views:
             inner = self._deeper(f"view {user_name}", found.names.in_view(view.schema_name, found.view))
-            with _broken_view(user_name):
+            with _errors_of_view(user_name):
                 self.views[key] = inner.bind(_references(text_of_view(view, found.names.lake, found.view)))
         return BoundQuery(self.views[key], view.column_aliases, user_name, view)
 
     def _temporary(self, view: TemporaryView) -> BoundQuery:
         inner = self._deeper(f"temporary view {view.name}", self.names.in_temporary_view(view))
-        with _broken_view(view.name):
+        with _errors_of_view(view.name):
             return BoundQuery(inner.bind(view.query), view.columns, view.name)
 
     def _function(self, name: Name) -> BoundFunction | None:
@@ -221,7 +221,7 @@ def _references(text: str) -> Sql:
 
 
 @contextmanager
-def _broken_view(user_name: str) -> Iterator[None]:
+def _errors_of_view(user_name: str) -> Iterator[None]:
     """Report errors in a view's SQL as errors of the view."""
     try:
         yield

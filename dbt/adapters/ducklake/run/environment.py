@@ -219,7 +219,7 @@ class Environment:
         bound = resolve(sql, self.names, self.planning, known)
         self.reads.extend(bound.reads)
         for rows in bound.depends_on:
-            self.lakes.contexts[rows.lake]().transaction.reads_rows(rows.table_id, rows.filters)
+            self.lakes.contexts[rows.lake]().transaction.record_read(rows.table_id, rows.filters)
         return bound
 
     def text(self, bound: Bound) -> str:

@@ -69,7 +69,9 @@ def frame_of_call(env: Environment, call: BoundCall) -> DataFrame:
     return local_frame(env.spark, [(column.name, column.type) for column in result.columns], result.rows or ())
 
 
-def _feed(read: Callable[[Context, str, str, SnapshotOrTime, SnapshotOrTime], DataFrame], hidden: tuple[str, ...] = ()) -> Procedure:
+def _change_feed_function(
+    read: Callable[[Context, str, str, SnapshotOrTime, SnapshotOrTime], DataFrame], hidden: tuple[str, ...] = ()
+) -> Procedure:
     """Return a function of the change feed that leaves out the `hidden` columns."""
 
     def run(env: Environment, given: Arguments) -> Result:
@@ -156,11 +158,11 @@ FUNCTIONS: dict[str, Procedure] = {
     ),
     "options": Procedure(_options),
     "settings": Procedure(_settings),
-    "table_changes": _feed(table_changes),
-    "table_insertions": _feed(table_insertions, hidden=VIRTUAL),
-    "table_deletions": _feed(table_deletions, hidden=VIRTUAL),
+    "table_changes": _change_feed_function(table_changes),
+    "table_insertions": _change_feed_function(table_insertions, hidden=VIRTUAL),
+    "table_deletions": _change_feed_function(table_deletions, hidden=VIRTUAL),
     "changes": CHANGES,
     "positions": POSITIONS,
-    "ducklake_table_insertions": _feed(table_insertions),
-    "ducklake_table_deletions": _feed(table_deletions),
+    "ducklake_table_insertions": _change_feed_function(table_insertions),
+    "ducklake_table_deletions": _change_feed_function(table_deletions),
 }

@@ -53,7 +53,7 @@ class Result:
     written: FilesWritten = FilesWritten()
     fetcher: Callable[[DataFrame, int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
 
-    def unwatched(self) -> tuple[Result, Callable[[], None]]:
+    def unobserved(self) -> tuple[Result, Callable[[], None]]:
         """Return the result for a caller that only displays its counts, and a function to call when a program reads them after all."""
         return self, _ignore
 
@@ -73,14 +73,14 @@ class Result:
 
 
 @dataclass(frozen=True)
-class WatchedResult(Result):
+class ObservedResult(Result):
     """A result that reports when the caller reads its counts, since a replay of the transaction must then return the same counts."""
 
     on_counts_read: Callable[[], None] = field(default=_ignore, repr=False)
 
-    def unwatched(self) -> tuple[Result, Callable[[], None]]:
-        """Return the plain result and the function to call; see `Result.unwatched`."""
-        values = {each.name: super(WatchedResult, self).__getattribute__(each.name) for each in fields(Result)}
+    def unobserved(self) -> tuple[Result, Callable[[], None]]:
+        """Return the plain result and the function to call; see `Result.unobserved`."""
+        values = {each.name: super(ObservedResult, self).__getattribute__(each.name) for each in fields(Result)}
         return Result(**values), self.on_counts_read
 
     def __getattribute__(self, name: str) -> Any:
@@ -89,9 +89,9 @@ class WatchedResult(Result):
         return super().__getattribute__(name)
 
 
-def watched(result: Result, on_counts_read: Callable[[], None]) -> Result:
+def observed(result: Result, on_counts_read: Callable[[], None]) -> Result:
     """Return the result so that it calls `on_counts_read` when its counts are read."""
-    return WatchedResult(**{each.name: getattr(result, each.name) for each in fields(result)}, on_counts_read=on_counts_read)
+    return ObservedResult(**{each.name: getattr(result, each.name) for each in fields(result)}, on_counts_read=on_counts_read)
 
 
 def local(message: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> Result:

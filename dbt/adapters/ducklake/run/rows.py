@@ -42,7 +42,7 @@ def run_insert(env: Environment, statement: Insert) -> Result:
     inserted = insert_constants(env, target.context, table, statement, query)
     if inserted is not None:
         return changed("INSERT", RowCounts(inserted=inserted))
-    rows = _arranged(table, statement, env.query(query))
+    rows = _in_table_columns(table, statement, env.query(query))
     if statement.replace_where is not None:
         return changed("INSERT", _replace_where(env, target, table, statement.name, statement.replace_where, rows))
     if not statement.overwrite:
@@ -185,7 +185,7 @@ def _dynamic_overwrite(env: Environment, table: Table) -> bool:
 # -- rows to columns ---------------------------------------------------------------------------------------------------------------
 
 
-def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
+def _in_table_columns(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
     """Return the rows with the table's columns in the table's order: by name, by the column list, or by position."""
     static = statement.static_values
     if statement.by_name:

@@ -64,15 +64,15 @@ class _Place:
     encrypted: bool = False
 
 
-def examine(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
+def run_checks(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
     """Yield the results of all checks of a lake, the attached lakes and Spark, each as soon as it is known."""
     places = [_Place(each) for each in (settings, *settings.attached)]
     for place in places:
-        yield from _lake(place)
-    yield from _spark(runtime, [place for place in places if place.data_path is not None and not place.settings.only_reads])
+        yield from _lake_findings(place)
+    yield from _spark_findings(runtime, [place for place in places if place.data_path is not None and not place.settings.only_reads])
 
 
-def _lake(place: _Place) -> Iterator[Finding]:
+def _lake_findings(place: _Place) -> Iterator[Finding]:
     name = place.settings.database
     clock: timedelta | None = None
 
@@ -122,7 +122,7 @@ def _lake(place: _Place) -> Iterator[Finding]:
         yield _checked(f"the clock of the storage of {name} is right", lambda: _clock("the storage", storage))
 
 
-def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
+def _spark_findings(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
     session: SparkSession | None = None
 
     def start() -> str:
@@ -143,7 +143,7 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
                 yield _checked("the JARs of Spark exist", lambda: _jars(runtime.settings.config[JARS]))
         address = master_address(runtime.settings.remote or runtime.settings.master or "")
         if address:
-            found = _checked("Spark's master answers", lambda: _answer(address))
+            found = _checked("Spark's master answers", lambda: _connect(address))
             yield found
             if found.error is not None:
                 return
@@ -151,7 +151,7 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
     if session is None:
         return
     for place in places:
-        yield _checked(f"Spark can use the data path of {place.settings.database}", partial(_job, runtime, session, place))
+        yield _checked(f"Spark can use the data path of {place.settings.database}", partial(_run_spark_job, runtime, session, place))
 
 
 def _checked(check: str, work: Callable[[], str]) -> Finding:
@@ -201,7 +201,7 @@ def master_address(url: str) -> list[tuple[str, int]]:
     return found
 
 
-def _answer(addresses: list[tuple[str, int]]) -> str:
+def _connect(addresses: list[tuple[str, int]]) -> str:
     problems = []
     for host, port in addresses:
         try:
@@ -214,7 +214,7 @@ def _answer(addresses: list[tuple[str, int]]) -> str:
     )
 
 
-def _job(runtime: SparkRuntime, session: SparkSession, place: _Place) -> str:
+def _run_spark_job(runtime: SparkRuntime, session: SparkSession, place: _Place) -> str:
     assert place.data_path is not None
     late = threading.Event()
 

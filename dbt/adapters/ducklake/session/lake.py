@@ -190,7 +190,7 @@ class Lake:
 
         They are matched by the smallest (lake, table id) of their tables.
         """
-        key = min(((lake, table.table_id) for lake, found in tables.items() for table in found), default=("", 0))
+        key = min(((lake, table.table_id) for lake, changed in tables.items() for table in changed), default=("", 0))
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
         with turn:
@@ -219,8 +219,8 @@ class Lake:
 
 
 def _spark_settings(settings: LakeSettings) -> SparkSettings:
-    found = with_storage(settings.spark, settings.secrets)
-    return found.with_encrypted_files() if any(lake.encrypted for lake in (settings, *settings.attached)) else found
+    spark = with_storage(settings.spark, settings.secrets)
+    return spark.with_encrypted_files() if any(lake.encrypted for lake in (settings, *settings.attached)) else spark
 
 
 def _open(settings: LakeSettings) -> LakeCatalog:

@@ -16,20 +16,20 @@ NEXT_SECONDS = 30.0
 
 
 @dataclass(eq=False)
-class Watched:
+class RunningWork:
     """Something that takes time, such as a node of dbt with all of its statements.
 
     Args:
         name: what it is called in a line.
         begun: when it began, by `time.monotonic`.
         progress: returns the progress of its Spark job; None if none is running.
-        say: receives each line.
+        report_line: receives each line.
     """
 
     name: str
     begun: float
     progress: Callable[[], Progress | None]
-    say: Callable[[str], None]
+    report_line: Callable[[str], None]
 
     def __post_init__(self) -> None:
         self.due = self.begun + FIRST_SECONDS
@@ -40,22 +40,22 @@ class Watched:
         found: Progress | None = None
         with contextlib.suppress(Exception):  # Spark may end at any moment; the statement reports its error
             found = self.progress()
-        self.say(f"{self.name} has been running for {now - self.begun:.0f} s: {found or 'no Spark job is running'}")
+        self.report_line(f"{self.name} has been running for {now - self.begun:.0f} s: {found or 'no Spark job is running'}")
 
 
 class Watch:
     """A thread that reports what has been running for long; it starts when the first is registered."""
 
     def __init__(self) -> None:
-        self._running: set[Watched] = set()
+        self._running: set[RunningWork] = set()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def running(self, watched: Watched) -> Iterator[None]:
+    def running(self, work: RunningWork) -> Iterator[None]:
         """Report until the block ends."""
         with self._changed:
-            self._running.add(watched)
+            self._running.add(work)
             if self._thread is None or not self._thread.is_alive():  # it is not alive in a forked process
                 self._thread = threading.Thread(target=self._report, name="dbt-ducklake-progress", daemon=True)
                 self._thread.start()
@@ -64,7 +64,7 @@ class Watch:
             yield
         finally:
             with self._changed:
-                self._running.discard(watched)
+                self._running.discard(work)
 
     def _report(self) -> None:
         while True:
@@ -74,7 +74,7 @@ class Watch:
         for each in self._due():
             each.report(time.monotonic())
 
-    def _due(self) -> list[Watched]:
+    def _due(self) -> list[RunningWork]:
         """Return what is due; if nothing is, wait until something is or the set changes, and return an empty list."""
         with self._changed:
             now = time.monotonic()

@@ -35,9 +35,9 @@ class _Staged:
     run: StagedRun
     needs: set[str]
     """The nodes whose staged changes it, or one of its tests, has read; they are published before it."""
-    waits: set[str] = field(default_factory=set)
+    pending_tests: set[str] = field(default_factory=set)
     """The tests that have not passed yet."""
-    tested: bool = False
+    has_tests: bool = False
     """Whether it waits for tests at all; otherwise only the end of the command shows that it was built."""
     failure: str | None = None
     """Why it is not published, if that is decided. Its tests can still read it."""
@@ -76,7 +76,7 @@ class StagedNodes:
         """
         with self._lock:
             plan = self._plans.get(node) if node is not None else None
-            run = None if node is None or plan is None else self._run_of(node, plan)
+            run = None if node is None or plan is None else self._staged_run_of(node, plan)
             return self._catalog_of(lake).begin(allow) if run is None else run.begin(lake, allow)
 
     def deferred_of(self, node: str | None) -> list[str] | None:
@@ -84,7 +84,7 @@ class StagedNodes:
         staged = self._staged.get(node) if node is not None else None
         return None if staged is None else staged.run.deferred
 
-    def tested(self, test: str, failure: str | None) -> None:
+    def record_test(self, test: str, failure: str | None) -> None:
         """Record the result of a test, and publish the nodes that waited for it and for nothing else.
 
         Args:
@@ -99,11 +99,11 @@ class StagedNodes:
             if run is not None:
                 run.publish_alone()
             for name, staged in self._staged.items():
-                if test in staged.waits:
-                    staged.waits.discard(test)
+                if test in staged.pending_tests:
+                    staged.pending_tests.discard(test)
                     if failure is not None:
                         self._fail(name, failure)
-            self._publish({name for name, staged in self._staged.items() if staged.tested and not staged.waits})
+            self._publish({name for name, staged in self._staged.items() if staged.has_tests and not staged.pending_tests})
 
     def finish(self, built: Collection[str], *, untested: bool = False) -> None:
         """Publish at the end of the command what can be published; `unpublished` then has the rest.
@@ -113,14 +113,14 @@ class StagedNodes:
             untested: publish nodes whose tests did not run.
 
         Raises:
-            ConflictError: see `tested`.
+            ConflictError: see `record_test`.
         """
         with self._lock:
             for name, staged in self._staged.items():
                 if name not in built:
                     self._fail(name, "it failed")
-                elif staged.waits and not untested:
-                    self._fail(name, f"{_short(min(staged.waits))} did not run")
+                elif staged.pending_tests and not untested:
+                    self._fail(name, f"{_node_name(min(staged.pending_tests))} did not run")
             self._publish(set(self._staged))
 
     def discard(self) -> None:
@@ -134,7 +134,7 @@ class StagedNodes:
         """The nodes that are not published, with the reason."""
         return {name: staged.failure or "the command ended before the node could be published" for name, staged in self._staged.items()}
 
-    def _run_of(self, node: str, plan: NodePlan) -> StagedRun | None:
+    def _staged_run_of(self, node: str, plan: NodePlan) -> StagedRun | None:
         """Return the staged changes of a node or test; None if it need not wait."""
         known = self._staged[node].run if node in self._staged else self._tests.get(node)
         needs = {name for name in self._staged if name in plan.reads}
@@ -148,7 +148,7 @@ class StagedNodes:
             return run
         self._tests[node] = run
         for name, staged in self._staged.items():
-            if node in staged.waits:
+            if node in staged.pending_tests:
                 staged.needs |= needs - {name}
         return run
 
@@ -156,7 +156,7 @@ class StagedNodes:
         for name in sorted(needs):
             failure = self._staged[name].failure
             if failure is not None:
-                raise StatementError(f"it reads {_short(name)}, which is not published, because {failure}")
+                raise StatementError(f"it reads {_node_name(name)}, which is not published, because {failure}")
 
     def _changes(self, nodes: Collection[str], lake: str) -> Staged:
         """Return the staged changes of nodes that are not published in the meantime."""
@@ -174,7 +174,7 @@ class StagedNodes:
             staged.failure = reason
             for other, reader in self._staged.items():
                 if name in reader.needs:
-                    self._fail(other, f"{_short(name)} was not published")
+                    self._fail(other, f"{_node_name(name)} was not published")
 
     def _publish(self, ready: set[str]) -> None:
         """Publish the nodes of a set whose needs are published or in the set too, each after its needs."""
@@ -186,14 +186,14 @@ class StagedNodes:
         for name in in_order:
             # a need that is not published yet: its tests read this node, so each waits for the other
             for other in sorted(self._all_needs(name) - {name}):
-                errors += self._do(other, StagedRun.require_committable)
-            errors += self._do(name, StagedRun.publish_alone)
+                errors += self._attempt(other, StagedRun.require_committable)
+            errors += self._attempt(name, StagedRun.publish_alone)
             if self._staged[name].failure is None:
                 self.deferred += self._staged.pop(name).run.deferred
         if errors:
             raise errors[0]
 
-    def _do(self, name: str, action: Callable[[StagedRun], object]) -> list[ConflictError]:
+    def _attempt(self, name: str, action: Callable[[StagedRun], object]) -> list[ConflictError]:
         """Call an action for a node that can still be published. If it fails, the node is not published; return the error then."""
         staged = self._staged[name]
         if staged.failure is None:
@@ -201,7 +201,7 @@ class StagedNodes:
                 action(staged.run)
             except DuckLakeError as error:
                 self._fail(name, str(error))
-                return [ConflictError(f"{_short(name)} was not published: {error}")]
+                return [ConflictError(f"{_node_name(name)} was not published: {error}")]
         return []
 
     def _all_needs(self, name: str) -> set[str]:
@@ -210,14 +210,14 @@ class StagedNodes:
         Sorted by the number of their needs, nodes come after the nodes that they need, except nodes that need each other because their
         tests read both.
         """
-        found, left = {name}, [name]
+        needed, left = {name}, [name]
         while left:
-            new = (self._staged[left.pop()].needs & self._staged.keys()) - found
-            found |= new
+            new = (self._staged[left.pop()].needs & self._staged.keys()) - needed
+            needed |= new
             left += new
-        return found
+        return needed
 
 
-def _short(node: str) -> str:
+def _node_name(node: str) -> str:
     """Return the name of a node without its kind and project."""
     return node.split(".")[2] if node.count(".") > 1 else node

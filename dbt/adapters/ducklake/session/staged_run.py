@@ -47,20 +47,20 @@ class StagedRun:
             allow: called before every change; raises an error to refuse it.
         """
 
-        def require_only() -> None:
+        def allow_and_claim() -> None:
             allow()
-            self._require_only(lake)
+            self._claim_lake(lake)
 
         with self._lock:
             if lake not in self._shared:
                 self._shared[lake] = self._catalog_of(lake).begin_shared(self._start(lake), self._ids)
             shared = self._shared[lake]
-        return shared.begin(require_only)
+        return shared.begin(allow_and_claim)
 
     @property
-    def writes(self) -> bool:
+    def changes_catalog(self) -> bool:
         """Whether the run has changes to publish."""
-        return any(shared.writes for shared in self._shared.values())
+        return any(shared.changes_catalog for shared in self._shared.values())
 
     def changed_names(self) -> list[str]:
         """Return `schema.name` of each table and view that the run creates, changes or drops."""
@@ -133,7 +133,7 @@ class StagedRun:
                 with suppress(OSError):  # a file that cannot be removed stays as an orphan
                     remove([path])
 
-    def _require_only(self, lake: str) -> None:
+    def _claim_lake(self, lake: str) -> None:
         with self._lock:
             if self._changed not in (None, lake):
                 raise StatementError(
@@ -146,12 +146,12 @@ class StagedRun:
 def _with_nodes(extra_info: str, parts: Sequence[Part]) -> str:
     """Return the JSON object with the list `nodes`, an entry for each transaction without values that are the same for the whole run."""
     whole = json.loads(extra_info)
-    nodes = [{"message": part.message.message, **_json(part.message.extra_info), "changed": part.changed} for part in parts]
+    nodes = [{"message": part.message.message, **_json_object(part.message.extra_info), "changed": part.changed} for part in parts]
     own = [{key: value for key, value in node.items() if key not in whole or whole[key] != value} for node in nodes]
     return json.dumps({**whole, "nodes": own})
 
 
-def _json(text: str | None) -> dict[str, object]:
+def _json_object(text: str | None) -> dict[str, object]:
     try:
         found = json.loads(text or "{}")
     except ValueError:

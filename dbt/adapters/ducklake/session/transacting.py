@@ -102,17 +102,17 @@ class TransactionalWork(SparkWork):
         transactions, journal = self._transactions, self._journal
         self._transactions = self._journal = None
         try:
-            self.last_commit = self._persist(transactions, journal)
+            self.last_commit = self._commit_or_replay(transactions, journal)
             return self.last_commit.snapshot
         finally:
-            self._release()
+            self._release_caches()
 
     def rollback(self) -> None:
         """Discard the changes of the open transaction; do nothing if none is open."""
         if self._transactions is not None:
             transactions, self._transactions, self._journal = self._transactions, None, None
-            self._abandon(transactions)
-            self._release()
+            self._roll_back_and_remove_files(transactions)
+            self._release_caches()
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
         """Set author, message and extra information of the open transaction and of all later snapshots."""
@@ -134,16 +134,16 @@ class TransactionalWork(SparkWork):
             except ConflictError as conflict:
                 if replan == REPLANS:
                     raise
-                self._wait(conflict, replan)
+                self._announce_retry_and_wait(conflict, replan)
         raise AssertionError("the loop above returns or raises")
 
     def _run_once(self, transactions: Transactions, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
         try:
             result = self._attempt(transactions, action)
         except BaseException:
-            self._abandon(transactions)
+            self._roll_back_and_remove_files(transactions)
             raise
-        return result, self._commit(transactions)
+        return result, self._commit_once(transactions)
 
     def _record_step(self, action: Callable[[], T], received: Callable[[Any], Any]) -> tuple[T, Step | None]:
         """Run an action, and record it as a step of the open transaction if one is open."""
@@ -175,8 +175,8 @@ class TransactionalWork(SparkWork):
             if journal.obstacle is not None:
                 raise _not_replayed(conflict, journal.obstacle) from conflict
             changed = transactions.changed_tables()
-            self._wait(conflict, replan)
-            self._abandon(transactions)
+            self._announce_retry_and_wait(conflict, replan)
+            self._roll_back_and_remove_files(transactions)
             self._transactions = self._journal = None  # the transaction is over if it cannot be replayed
             self._transactions, self._journal = self._replayed(journal, changed, conflict, check_counts=True), journal
             try:
@@ -189,7 +189,7 @@ class TransactionalWork(SparkWork):
         if self._journal is not None:
             self._journal.prevent(reason)
 
-    def _persist(self, transactions: Transactions, journal: Journal) -> Committed:
+    def _commit_or_replay(self, transactions: Transactions, journal: Journal) -> Committed:
         """Commit, and after a conflict replay the transaction at the newest snapshot.
 
         Sessions of this process with conflicts over the same table then take turns, so that they do not conflict with each other again.
@@ -197,9 +197,9 @@ class TransactionalWork(SparkWork):
         changed = transactions.changed_tables()
         with ExitStack() as turn:
             for replan in range(REPLANS + 1):
-                written, staged = transactions.written_files(), transactions.joins_run
+                written, staged = transactions.written_files(), transactions.adds_to_staged_run
                 try:
-                    return journal.committed(self._commit(transactions), written, staged=staged)
+                    return journal.committed(self._commit_once(transactions), written, staged=staged)
                 except ConflictError as conflict:
                     if journal.obstacle is not None:
                         raise _not_replayed(conflict, journal.obstacle) from conflict
@@ -207,11 +207,11 @@ class TransactionalWork(SparkWork):
                         raise
                     if replan == 0:
                         turn.enter_context(self.lake.turn(changed))
-                    self._wait(conflict, replan)
+                    self._announce_retry_and_wait(conflict, replan)
                     transactions = self._replayed(journal, changed, conflict)
         raise AssertionError("the loop above returns or raises")
 
-    def _wait(self, conflict: ConflictError, replan: int) -> None:
+    def _announce_retry_and_wait(self, conflict: ConflictError, replan: int) -> None:
         reason = str(conflict).partition(";")[0]
         self.notify(f"{reason}. Trying again at the newest snapshot (attempt {replan + 2} of {REPLANS + 1})")
         self._require_not_cancelled()
@@ -229,23 +229,23 @@ class TransactionalWork(SparkWork):
         Raises:
             ConflictError: a step has a different result or fails.
         """
-        self._release()
+        self._release_caches()
         state, transactions = self._state, self._begin()
-        after = state.lake, state.schema, state.temporary
+        state_after = state.lake, state.schema, state.temporary
         state.lake, state.schema, state.temporary = journal.lake, journal.schema, journal.temporary
         self._transactions, self._journal = transactions, None
         try:
-            with self._working(f"again: {self._description}"):
+            with self._job_group(f"again: {self._description}"):
                 try:
                     transactions.on(journal.lake)
-                    transactions.require_same(changed)
+                    transactions.require_unchanged_definitions(changed)
                     for step in journal.steps:
                         self._replay(step, check_counts)
                 except ConflictError as change:
                     raise _not_replayed(conflict, change) from conflict
         except BaseException:
-            state.lake, state.schema, state.temporary = after
-            self._abandon(transactions)
+            state.lake, state.schema, state.temporary = state_after
+            self._roll_back_and_remove_files(transactions)
             raise
         finally:
             self._transactions = None
@@ -271,10 +271,10 @@ class TransactionalWork(SparkWork):
             return result
         except BaseException as error:
             transactions.restore(savepoint)
-            self._require_files(error)
+            self._raise_if_files_removed(error)
             raise
 
-    def _require_files(self, error: BaseException) -> None:
+    def _raise_if_files_removed(self, error: BaseException) -> None:
         """Raise a conflict if an error was caused by files that were removed in the meantime, and drop all plans that may read them."""
         state = self._state
         names = state.registry.user_names
@@ -288,11 +288,11 @@ class TransactionalWork(SparkWork):
     def _begin(self) -> Transactions:
         return Transactions(partial(self.lake.begin, node=self.node()), self._message)
 
-    def _commit(self, transactions: Transactions) -> Snapshot | None:
+    def _commit_once(self, transactions: Transactions) -> Snapshot | None:
         try:
             self._require_not_cancelled()
         except CancelledError:
-            self._abandon(transactions)
+            self._roll_back_and_remove_files(transactions)
             raise
         try:
             committed = transactions.commit()
@@ -301,20 +301,20 @@ class TransactionalWork(SparkWork):
             lake, snapshot = committed
             self._state.last_committed[lake] = snapshot.snapshot_id
             return snapshot
-        finally:
-            self._discard(transactions)  # no rollback: the lake may already list the files if the outcome of the commit is unknown
+        finally:  # no rollback: the lake may already list the files if the outcome of the commit is unknown
+            self._remove_abandoned_files(transactions)
 
-    def _abandon(self, transactions: Transactions) -> None:
+    def _roll_back_and_remove_files(self, transactions: Transactions) -> None:
         transactions.rollback()
-        self._discard(transactions)
+        self._remove_abandoned_files(transactions)
 
-    def _discard(self, transactions: Transactions) -> None:
+    def _remove_abandoned_files(self, transactions: Transactions) -> None:
         """Remove the files that did not become part of a lake. A file that cannot be removed stays as an orphan."""
         for path in transactions.abandoned_files():
             with suppress(OSError):
                 remove([path])
 
-    def _release(self) -> None:
+    def _release_caches(self) -> None:
         """Drop what was cached for the transaction; its views are resolved from their text again."""
         self._state.columns.clear()
         self._state.cached = {}

@@ -43,7 +43,7 @@ class Transactions:
     def on(self, lake: str) -> Transaction:
         """Return the transaction of a lake; the first call begins it at the lake's newest snapshot."""
         if lake not in self._begun:
-            transaction = self._begin(lake, lambda: self._require_only(lake))
+            transaction = self._begin(lake, lambda: self._require_single_changed_lake(lake))
             if self._message is not None:
                 _set_message(transaction, self._message)
             self._begun[lake] = _Begun(transaction, transaction.savepoint())
@@ -89,9 +89,9 @@ class Transactions:
         return [path for transaction in self._all() for path in transaction.abandoned_files()]
 
     @property
-    def joins_run(self) -> bool:
+    def adds_to_staged_run(self) -> bool:
         """Whether a commit adds changes to a staged run."""
-        return any(transaction.is_shared and transaction.writes for transaction in self._all())
+        return any(transaction.is_shared and transaction.changes_catalog for transaction in self._all())
 
     def written_files(self) -> dict[str, int]:
         """Return the size in bytes of each staged file by its path."""
@@ -102,7 +102,7 @@ class Transactions:
         found = {lake: begun.transaction.changed_tables() for lake, begun in self._begun.items()}
         return {lake: tables for lake, tables in found.items() if tables}
 
-    def require_same(self, tables: TablesByLake) -> None:
+    def require_unchanged_definitions(self, tables: TablesByLake) -> None:
         """Require that the definitions of tables are unchanged, except for positions, which a replay reads again.
 
         Raises:
@@ -118,8 +118,8 @@ class Transactions:
     def _all(self) -> Iterator[Transaction]:
         return (begun.transaction for begun in self._begun.values())
 
-    def _require_only(self, lake: str) -> None:
-        other = next((name for name, begun in self._begun.items() if name != lake and begun.transaction.writes), None)
+    def _require_single_changed_lake(self, lake: str) -> None:
+        other = next((name for name, begun in self._begun.items() if name != lake and begun.transaction.changes_catalog), None)
         if other is not None:
             raise StatementError(
                 f"the lake {lake} cannot be changed here: this transaction has changed the lake {other}, and a transaction can change only "

@@ -18,7 +18,7 @@ from ..spark.session.node_settings import PreviousSettings, apply_settings, node
 from ..spark.session.progress import Progress, ProgressSource, progress_source
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.scopes import Scope
-from .progress import WATCH, Watched
+from .progress import WATCH, RunningWork
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,12 +38,12 @@ class SparkWork:
         self._state = state
         self._spark: SparkSession | None = None
         self._settings: dict[str, str] = {}
-        self._former: PreviousSettings = {}
+        self._previous_settings: PreviousSettings = {}
         self._scopes: ExitStack | None = None
         self._scope: Scope | None = None
         self._description = ""
         self._progress: ProgressSource = lambda _group: None
-        self._watched: Watched | None = None
+        self._running_work: RunningWork | None = None
         self._cancelled = threading.Event()
         self.notify: Callable[[str], None] = logger.info
         """Receives messages about replays, and about the progress of long statements."""
@@ -62,7 +62,7 @@ class SparkWork:
         """Return this session's Spark session; the first call starts Spark if it is not running, or if its process has ended."""
         if self._spark is None:
             session = self.runtime.session()
-            self._former = apply_settings(session, self._settings)
+            self._previous_settings = apply_settings(session, self._settings)
             self._spark, self._progress = session, progress_source(session)
         if self._scopes is not None and self._scope is None:
             self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self._description))
@@ -80,9 +80,9 @@ class SparkWork:
             return
         self._state.setting_changes += 1
         if self._spark is not None:
-            former, self._former, self._settings = self._former, {}, {}
-            restore_settings(self._spark, former)
-            self._former = apply_settings(self._spark, settings)
+            previous, self._previous_settings, self._settings = self._previous_settings, {}, {}
+            restore_settings(self._spark, previous)
+            self._previous_settings = apply_settings(self._spark, settings)
         self._settings = settings
 
     def cancel(self) -> None:
@@ -97,19 +97,19 @@ class SparkWork:
         if self._cancelled.is_set():
             raise CancelledError("The statement was cancelled; nothing was committed")
 
-    def _watch(self) -> Watched:
+    def _current_work(self) -> RunningWork:
         """Return what the next statement is part of: a node with all of its statements, or the statement alone."""
         node = self.node()
-        if self._watched is None or node is None or self._watched.name != node:
-            self._watched = Watched(node or "the statement", time.monotonic(), self._job, self.notify)
-        return self._watched
+        if self._running_work is None or node is None or self._running_work.name != node:
+            self._running_work = RunningWork(node or "the statement", time.monotonic(), self._job, self.notify)
+        return self._running_work
 
     def _job(self) -> Progress | None:
         scope = self._scope
         return None if scope is None else self._progress(scope.group)
 
     @contextmanager
-    def _working(self, description: str) -> Iterator[None]:
+    def _job_group(self, description: str) -> Iterator[None]:
         """Run Spark jobs in this session's job group, and translate Spark's errors to ours."""
         if self._scopes is not None:  # nested: the outer block does the work
             yield
@@ -118,10 +118,10 @@ class SparkWork:
             self._cancelled.clear()
         self._description = description
         if self._spark is not None and self.runtime.has_lost(self._spark):
-            self._spark, self._former = None, {}
+            self._spark, self._previous_settings = None, {}
             self._state.forget_spark()
         try:
-            with WATCH.running(self._watch()), ExitStack() as self._scopes:
+            with WATCH.running(self._current_work()), ExitStack() as self._scopes:
                 yield
         except DuckLakeError:
             raise

@@ -15,7 +15,7 @@ from .tokens import Source
 from .values import Name, Qualifier, Reference
 
 
-def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> None:
+def give_distinct_aliases(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> None:
     """Give a relation its whole name as the alias where the last part of a name would mean another relation.
 
     `prod.orders.id` becomes `orders.id`, which in a subquery over `staging.orders` would be the column of that table.
@@ -23,25 +23,25 @@ def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
     Raises:
         StatementError: neither of the two relations can have another alias than the user's.
     """
-    ends = _ends(scopes, outer)
-    chains = [(scope, chain) for scope in scopes for chain in scope.chains if ends & set(_beginnings(chain, source))]
+    last_parts = _last_parts(scopes, outer)
+    dotted_names = [(scope, dotted) for scope in scopes for dotted in scope.dotted_names if last_parts & set(_first_parts(dotted, source))]
     changed = True
     while changed:
         changed = False
-        for scope, chain in chains:
-            while _rename_one(scope, chain, source, outer):
+        for scope, dotted in dotted_names:
+            while _rename_one(scope, dotted, source, outer):
                 changed = True
 
 
-def _ends(scopes: Sequence[Scope], outer: Sequence[Name]) -> set[tuple[str, ...]]:
+def _last_parts(scopes: Sequence[Scope], outer: Sequence[Name]) -> set[tuple[str, ...]]:
     """Return the last two and the last three parts of the names of all relations, folded."""
     names = (*outer, *(each.name for scope in scopes for each in scope.references if not each.aliased))
     return {folded(name)[-length:] for name in names if len(name.parts) > 1 for length in (2, 3)}
 
 
-def _beginnings(chain: tuple[int, int], source: Source) -> Iterator[tuple[str, ...]]:
+def _first_parts(dotted: tuple[int, int], source: Source) -> Iterator[tuple[str, ...]]:
     """Yield the first two and the first three parts of a dotted name, folded."""
-    parts = tuple(fold(token.identifier) for token in source.tokens[chain[0] : min(chain[1], chain[0] + 5) : 2] if token.is_identifier)
+    parts = tuple(fold(token.identifier) for token in source.tokens[dotted[0] : min(dotted[1], dotted[0] + 5) : 2] if token.is_identifier)
     return (parts[:length] for length in (2, 3) if len(parts) >= length)
 
 
@@ -62,20 +62,20 @@ class _Owner:
         return None if self.reference is None else self.reference.alias
 
 
-def _rename_one(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> bool:
+def _rename_one(scope: Scope, dotted: tuple[int, int], source: Source, outer: Sequence[Name]) -> bool:
     """Give one relation its whole name as the alias if a dotted name would otherwise mean another relation; return whether it did."""
-    owner = _owner(scope, chain, source, outer)
+    owner = _owner(scope, dotted, source, outer)
     if owner is None:
         return False
     called = fold(owner.alias or owner.name.parts[-1])
-    collision = _collision(scope, owner, called, is_star=source.token(chain[1] - 1).word == "*")
+    collision = _collision(scope, owner, called, is_star=source.token(dotted[1] - 1).word == "*")
     if collision is None:
         return False
     inner, other = collision
     if other is not None and not other.aliased and other.alias is None and len(other.name.parts) > 1:
-        inner.whole.add(other.start)
-    elif owner.scope is not None and owner.reference is not None and owner.reference.start not in owner.scope.whole:
-        owner.scope.whole.add(owner.reference.start)
+        inner.shown_with_whole_name.add(other.start)
+    elif owner.scope is not None and owner.reference is not None and owner.reference.start not in owner.scope.shown_with_whole_name:
+        owner.scope.shown_with_whole_name.add(owner.reference.start)
     else:
         last = owner.name.parts[-1]
         raise StatementError(f"{owner.name} and another relation are both called {last} here; give one of them an alias")
@@ -95,17 +95,17 @@ def _collision(scope: Scope, owner: _Owner, called: str, *, is_star: bool) -> tu
     return None
 
 
-def _owner(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> _Owner | None:
+def _owner(scope: Scope, dotted: tuple[int, int], source: Source, outer: Sequence[Name]) -> _Owner | None:
     """Return the innermost relation without an alias of the user that a dotted name begins with, by three parts rather than two."""
-    start, stop = chain
+    start, stop = dotted
     parts = tuple(fold(token.identifier) for token in source.tokens[start:stop:2] if token.is_identifier)
     for length in (3, 2):
         if len(parts) < length or source.token(start + 2 * length - 1).word != ".":
             continue
         for inner in scope.enclosing():
             for reference in inner.with_distinct_aliases():
-                whole = ".".join(reference.name.parts)
-                if not reference.aliased and reference.alias in (None, whole) and folded(reference.name)[-length:] == parts[:length]:
+                whole_name = ".".join(reference.name.parts)
+                if not reference.aliased and reference.alias in (None, whole_name) and folded(reference.name)[-length:] == parts[:length]:
                     return _Owner(reference.name, length, inner, reference)
         for name in outer:
             if folded(name)[-length:] == parts[:length]:
@@ -116,16 +116,16 @@ def _owner(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence
 def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
     """Yield the qualifiers of one part that mean a relation which got its whole name as the alias."""
     for scope in scopes:
-        if not any(inner.whole for inner in scope.enclosing()):
+        if not any(inner.shown_with_whole_name for inner in scope.enclosing()):
             continue
-        for start, stop in scope.chains:
+        for start, stop in scope.dotted_names:
             if _owner(scope, (start, stop), source, outer) is not None:
                 continue
             called = fold(source.tokens[start].identifier)
             for inner in scope.enclosing():
                 known = [each for each in inner.references if fold(inner.aliases.get(each.start) or each.name.parts[-1]) == called]
-                if known or called in inner.others:
-                    if len(known) == 1 and known[0].start in inner.whole and called not in inner.others:
+                if known or called in inner.other_names:
+                    if len(known) == 1 and known[0].start in inner.shown_with_whole_name and called not in inner.other_names:
                         token, name = source.tokens[start], known[0].name
                         yield Qualifier(token.start, token.end, name, ".".join(name.parts))
                     break
@@ -134,11 +134,11 @@ def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
 def qualifiers(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> list[Qualifier]:
     """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
     found = list(_renamed(scopes, source, outer))
-    ends = _ends(scopes, outer)
+    last_parts = _last_parts(scopes, outer)
     for scope in scopes:
-        for chain in scope.chains:
-            owner = _owner(scope, chain, source, outer) if ends & set(_beginnings(chain, source)) else None
+        for dotted in scope.dotted_names:
+            owner = _owner(scope, dotted, source, outer) if last_parts & set(_first_parts(dotted, source)) else None
             if owner is not None:
-                first, last = source.tokens[chain[0]], source.tokens[chain[0] + 2 * owner.length - 2]
+                first, last = source.tokens[dotted[0]], source.tokens[dotted[0] + 2 * owner.length - 2]
                 found.append(Qualifier(first.start, last.end, owner.name, owner.alias))
     return found

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from ..errors import StatementError
 from ..format.identifiers import fold
-from .qualifiers import qualifiers, separate
+from .qualifiers import give_distinct_aliases, qualifiers
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
-from .scopes import Scope, covers
+from .scopes import Scope, can_qualify
 from .tokens import Cursor, Kind, Source, Token, words
 from .values import VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
@@ -58,7 +58,7 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
     finder = _Finder(source)
     try:
         finder.scan(start, stop, frozenset())
-        separate(finder.scopes, source, tuple(outer))
+        give_distinct_aliases(finder.scopes, source, tuple(outer))
     except RecursionError:
         raise StatementError("the statement is nested too deeply: name parts of it with WITH") from None
     begin, end = (0, len(source.text)) if whole else (source.tokens[start].start, source.tokens[stop - 1].end)
@@ -103,7 +103,7 @@ class _Finder:
 
     def found(self) -> list[Reference]:
         """Return the references of all scopes in the order of the text."""
-        found = (reference for scope in self.scopes for reference in scope.final())
+        found = (reference for scope in self.scopes for reference in scope.final_references())
         return sorted(found, key=lambda reference: reference.start)
 
     def stars(self) -> list[Star]:
@@ -112,7 +112,7 @@ class _Finder:
         for scope in self.scopes:
             for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
                 excepts = self.source.token(index + 1).word == "EXCEPT" and self.source.token(index + 2).word == "("
-                shown = [each for each in scope.final() if each.called is not None and covers(qualifier, each)]
+                shown = [each for each in scope.final_references() if each.called is not None and can_qualify(qualifier, each)]
                 found.append(Star(self.tokens[index + 2 * excepts].end, excepts, tuple(shown)))
         return found
 
@@ -210,7 +210,7 @@ class _Finder:
                 if query and fold(self.source.token(index - 2).text) != name:
                     self._scope.defined.add(name)
             elif name not in self._scope.defined:
-                self._scope.name_virtual(name)
+                self._scope.add_virtual_column(name)
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
         """Read a word that names a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
@@ -343,7 +343,7 @@ class _Finder:
         """Read the alias of a relation that is not a reference; return the index after it."""
         alias, after = alias_at(self.source, index, stop)
         if alias is not None:
-            self._scope.others.append(fold(alias))
+            self._scope.other_names.append(fold(alias))
         return after
 
     def _add(self, index: int, stop: int, ctes: CTES, *, bare: bool = False, columns: bool = False) -> int:
@@ -353,7 +353,7 @@ class _Finder:
             return index
         reference = relation.reference
         if len(reference.name.parts) == 1 and reference.at is None and fold(reference.name.parts[0]) in ctes:
-            self._scope.others.append(fold(relation.alias or reference.name.parts[0]))
+            self._scope.other_names.append(fold(relation.alias or reference.name.parts[0]))
             return relation.stop
         if bare:
             after = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
@@ -381,9 +381,9 @@ class _Finder:
         if last.word == "*":
             self._scope.stars.append((qualifier, index))
         elif not called and fold(last.identifier) in VIRTUAL_COLUMNS:
-            self._scope.name_virtual(fold(last.identifier), qualifier)
+            self._scope.add_virtual_column(fold(last.identifier), qualifier)
         if not called and index > start:
-            self._scope.chains.append((start, index + 1))
+            self._scope.dotted_names.append((start, index + 1))
         return index + 1
 
     @staticmethod

@@ -15,10 +15,10 @@ class Scope:
 
     parent: Scope | None
     references: list[Reference] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    other_names: list[str] = field(default_factory=list)
     """The folded names of the relations that are not references: CTEs, and aliases of subqueries."""
-    chains: list[tuple[int, int]] = field(default_factory=list)
-    whole: set[int] = field(default_factory=set)
+    dotted_names: list[tuple[int, int]] = field(default_factory=list)
+    shown_with_whole_name: set[int] = field(default_factory=set)
     """The starts of the references that get their whole name as the alias, because another relation has their last part as its name."""
     aliases: dict[int, str] = field(default_factory=dict)
     """The user's aliases by the start of the reference."""
@@ -33,13 +33,13 @@ class Scope:
     joins_naturally: bool = False
     """Whether its FROM has a NATURAL JOIN."""
 
-    def name_virtual(self, name: str, qualifier: tuple[str, ...] = ()) -> None:
+    def add_virtual_column(self, name: str, qualifier: tuple[str, ...] = ()) -> None:
         """Record a virtual column, which may belong to this SELECT or to an enclosing one."""
         self.virtual.setdefault(name, set()).add(qualifier)
         if self.parent is not None:
-            self.parent.name_virtual(name, qualifier)
+            self.parent.add_virtual_column(name, qualifier)
 
-    def final(self) -> list[Reference]:
+    def final_references(self) -> list[Reference]:
         """Return the references with their final aliases and virtual columns."""
         references = self.with_distinct_aliases()
         return [self._with_virtual(each) if each.arguments is None else each for each in references] if self.selects else references
@@ -48,7 +48,7 @@ class Scope:
         """Return a reference with the virtual columns that may belong to it."""
         called = replace(reference, called=self.aliases.get(reference.start) or reference.alias or reference.name.parts[-1])
         named = self.virtual
-        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(covers(qualifier, called) for qualifier in named.get(name, ())))
+        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(can_qualify(qualifier, called) for qualifier in named.get(name, ())))
         return replace(called, virtual=wanted, joined_naturally=self.joins_naturally) if wanted else reference
 
     def with_distinct_aliases(self) -> list[Reference]:
@@ -70,7 +70,7 @@ class Scope:
         """Whether a reference has no alias, and its last part means another relation too; `names`: last part → names that end with it."""
         if reference.aliased or reference.alias is not None:
             return False
-        return reference.start in self.whole or len(names[folded(reference.name)[-1]]) > 1
+        return reference.start in self.shown_with_whole_name or len(names[folded(reference.name)[-1]]) > 1
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those around it, the innermost first."""
@@ -82,7 +82,7 @@ class Scope:
     def names(self) -> list[tuple[str, Reference | None]]:
         """Return what each relation is called in the text for Spark, folded, with its reference if it is one."""
         references = [(self.aliases.get(each.start) or each.alias or each.name.parts[-1], each) for each in self.with_distinct_aliases()]
-        return [*((fold(name), each) for name, each in references), *((name, None) for name in self.others)]
+        return [*((fold(name), each) for name, each in references), *((name, None) for name in self.other_names)]
 
 
 def folded(name: Name) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def folded(name: Name) -> tuple[str, ...]:
     return tuple(fold(part) for part in name.parts)
 
 
-def covers(qualifier: tuple[str, ...], reference: Reference) -> bool:
+def can_qualify(qualifier: tuple[str, ...], reference: Reference) -> bool:
     """Whether a qualifier, which may be empty, can mean a reference."""
     called = fold(reference.called or "")
     return not qualifier or qualifier == (called,) or (len(qualifier) > 1 and folded(reference.name)[-len(qualifier) :] == qualifier)

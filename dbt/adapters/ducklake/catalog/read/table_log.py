@@ -74,7 +74,7 @@ def first_snapshot(connection: Connection, table_id: int) -> int | None:
     return begin
 
 
-def created(connection: Connection, table_id: int) -> datetime | None:
+def creation_time(connection: Connection, table_id: int) -> datetime | None:
     """Return when a table was created; None if the snapshot has expired."""
     query = select(t.snapshot.c.snapshot_time).where(t.snapshot.c.snapshot_id == first_snapshot(connection, table_id))
     time: datetime | None = connection.scalar(query)

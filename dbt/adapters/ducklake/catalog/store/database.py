@@ -161,8 +161,10 @@ class Database:
         self._engine.dispose()
         self._writing_engine.dispose()
 
-    def _translate_statement(self, _connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> tuple[Any, Any, Any]:
-        return (statement if self.older_catalog is None else self.older_catalog.translate(statement)), many, one
+    def _translate_statement(
+        self, _connection: Connection, statement: Any, multiparams: Any, params: Any, _options: Any
+    ) -> tuple[Any, Any, Any]:
+        return (statement if self.older_catalog is None else self.older_catalog.translate(statement)), multiparams, params
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

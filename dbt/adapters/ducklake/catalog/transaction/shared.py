@@ -93,7 +93,7 @@ class SharedTransaction:
             self._staging.changes = together
             self._staging.files.update(dict.fromkeys(files))
             for table_id, condition in reads:
-                self._whole.reads_rows(table_id, condition)
+                self._whole.record_read(table_id, condition)
             names = self._names(changed, changed_relations(start, changed))
             self.parts.append(Part(message or CommitMessage(), tuple(names)))
 
@@ -148,7 +148,7 @@ class SharedTransaction:
         return sorted({f"{each.schema_name}.{each.name}" for key in ids for each in self._definitions(staged, key)})
 
     @property
-    def writes(self) -> bool:
+    def changes_catalog(self) -> bool:
         """Whether a commit changes the catalog."""
         own = self.own()
         return own.has_changes or bool(own.options)
@@ -177,7 +177,7 @@ class _Branch(Transaction):
         self._start = staging.changes
 
     @property
-    def writes(self) -> bool:
+    def changes_catalog(self) -> bool:
         """Whether its own changes are not empty."""
         return replace(self.staged, commit_message=self._start.commit_message) != self._start
 
@@ -192,7 +192,7 @@ class _Branch(Transaction):
         if staging.finished:
             raise StatementError("the transaction is over; begin another one")
         staging.finished = True
-        if not self.writes:
+        if not self.changes_catalog:
             return
         reads = [(table_id, condition) for table_id, conditions in self._reads.items() for condition in conditions]
         try:

@@ -83,7 +83,7 @@ class Transaction(CatalogView):
             return ()
         return self.base.inlined_deletes(table)
 
-    def reads_rows(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
+    def record_read(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
         """Record that a query reads the rows of a table that pass all filters; if the id is None, all rows of any table."""
         self._reads.setdefault(table_id, {})[tuple(within)] = None
 
@@ -155,7 +155,7 @@ class Transaction(CatalogView):
         return self.staged.has_changes
 
     @property
-    def writes(self) -> bool:
+    def changes_catalog(self) -> bool:
         """Whether a commit changes the catalog; options do so without a snapshot."""
         return self.staged.has_changes or bool(self.staged.options)
 
@@ -207,7 +207,7 @@ class Transaction(CatalogView):
         if staging.finished:
             raise StatementError("the transaction is over; begin another one")
         staging.finished = True
-        if not self.writes:
+        if not self.changes_catalog:
             staging.changes = Staged()
             return None
         progress = CommitProgress(self._with_reads(self.staged))

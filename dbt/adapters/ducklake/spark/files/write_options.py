@@ -52,7 +52,7 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
         ConfigurationError: the codec is unknown.
     """
     compression = codec(options)
-    found = {
+    writer_options = {
         "compression": compression,
         "parquet.writer.version": "v2" if options.parquet_version == 2 else "v1",
         "parquet.block.row.count.limit": str(options.row_group_size),
@@ -60,30 +60,30 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
         "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     }
     if options.row_group_size_bytes is not None:
-        found["parquet.block.size"] = str(options.row_group_size_bytes)
+        writer_options["parquet.block.size"] = str(options.row_group_size_bytes)
     level = _level(options, compression)
     if level is not None and compression == "zstd":
-        found["parquet.compression.codec.zstd.level"] = str(level)
+        writer_options["parquet.compression.codec.zstd.level"] = str(level)
     elif level is not None and compression == "gzip":
-        found["zlib.compress.level"] = _GZIP_LEVELS[level]
+        writer_options["zlib.compress.level"] = _GZIP_LEVELS[level]
     elif level is not None and compression == "brotli":
-        found["compression.brotli.quality"] = str(level)
+        writer_options["compression.brotli.quality"] = str(level)
     if local:
-        found["fs.file.impl"] = "org.apache.hadoop.fs.RawLocalFileSystem"
-        found["fs.file.impl.disable.cache"] = "true"
-    return found | dict(options.extra)
+        writer_options["fs.file.impl"] = "org.apache.hadoop.fs.RawLocalFileSystem"
+        writer_options["fs.file.impl.disable.cache"] = "true"
+    return writer_options | dict(options.extra)
 
 
-def ignored_option(options: WriteOptions, spark: Callable[[], str]) -> str | None:
+def ignored_option(options: WriteOptions, spark_version: Callable[[], str]) -> str | None:
     """Return a message about an option that Spark ignores; None: there is none.
 
     Args:
         options: the lake's options.
-        spark: returns the version of Spark, which a Spark Connect server has to be asked for.
+        spark_version: returns the version of Spark, which a Spark Connect server has to be asked for.
     """
     if options.row_group_size == WriteOptions().row_group_size:
         return None
-    version = spark()
+    version = spark_version()
     major, minor = (int(part) for part in version.split(".")[:2])
     if (major, minor) >= FIRST_WITH_ROW_LIMIT:
         return None
@@ -107,7 +107,7 @@ def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, An
     rows = options.row_group_size
     if options.row_group_size_bytes is not None and row_bytes > 0:
         rows = max(1, min(rows, int(options.row_group_size_bytes / row_bytes)))
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "compression": "none" if compression == "uncompressed" else compression,
         "data_page_version": "2.0" if options.parquet_version == 2 else "1.0",
         "row_group_size": rows,
@@ -116,8 +116,8 @@ def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, An
     }
     level = _level(options, compression)
     if level is not None:
-        found["compression_level"] = level
-    return found
+        arguments["compression_level"] = level
+    return arguments
 
 
 def _level(options: WriteOptions, compression: str) -> int | None:

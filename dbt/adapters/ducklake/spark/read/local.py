@@ -43,7 +43,7 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
-class _NotHereError(Exception):
+class _SparkMustReadError(Exception):
     """Spark must read the rows."""
 
 
@@ -64,7 +64,7 @@ def local_rows(plan: ScanPlan, *, lineage: bool = False) -> LocalRows | None:
     try:
         parts = [part for group in group_files(plan) for part in _rows_of_files(group, types)]
         parts += [_rows_inlined(plan, index, types) for index in range(len(plan.inlined))]
-    except (_NotHereError, LakeError, OSError, pa.ArrowException):  # Spark reads the rows, or reports the error
+    except (_SparkMustReadError, LakeError, OSError, pa.ArrowException):  # Spark reads the rows, or reports the error
         return None
     rows = pa.concat_tables(parts) if parts else types.empty_table()
     if rows.nbytes > MAX_BYTES:
@@ -78,7 +78,7 @@ def _is_special(file: DataFile) -> bool:
 
 def _rows_of_files(group: FileGroup, types: pa.Schema) -> list[pa.Table]:
     if group.by_name or group.partition_keys or not all(reading.is_plain for reading in group.readings):
-        raise _NotHereError
+        raise _SparkMustReadError
     with ThreadPoolExecutor(max_workers=THREADS) as pool:
         return list(pool.map(lambda file: _rows_of_file(file, group, types), group.files))
 
@@ -87,11 +87,11 @@ def _rows_of_file(file: DataFile, group: FileGroup, types: pa.Schema) -> pa.Tabl
     files, inner = storage.filesystem(file.path)
     with pq.ParquetFile(inner, filesystem=files) as parquet:
         if _has_old_dates(parquet.metadata.metadata or {}):
-            raise _NotHereError
+            raise _SparkMustReadError
         found = parquet.read(use_threads=False)
     by_id = {_field_id(field): column for field, column in zip(found.schema, found.columns, strict=True)}
     if None in by_id:
-        raise _NotHereError
+        raise _SparkMustReadError
     arrays = [_column(by_id, reading.field, field.type, found.num_rows) for reading, field in zip(group.readings, types, strict=False)]
     positions = pa.array(range(found.num_rows), pa.int64())
     row_ids = _row_ids(by_id.get(ROW_ID_FIELD_ID), file, positions)
@@ -113,7 +113,7 @@ def _row_ids(embedded: pa.ChunkedArray | None, file: DataFile, positions: pa.Arr
     computed = None if file.row_id_start is None else pc.add(positions, file.row_id_start)
     if embedded is None or embedded.null_count:
         if computed is None:
-            raise _NotHereError
+            raise _SparkMustReadError
         return computed if embedded is None else pc.coalesce(embedded, computed)
     return embedded
 
@@ -127,18 +127,18 @@ def _column(by_id: dict[int | None, pa.ChunkedArray], field: T.StructField, kind
     """Return a column of a file in the type that Spark would read.
 
     Raises:
-        _NotHereError: Spark must convert it, or fill in a default.
+        _SparkMustReadError: Spark must convert it, or fill in a default.
     """
     found = by_id.get(field.metadata.get(FIELD_ID))
     if found is None:
         if "EXISTS_DEFAULT" in field.metadata:
-            raise _NotHereError
+            raise _SparkMustReadError
         return pa.nulls(count, kind)
     if found.type == kind:
         return found
     if found.type in _INTEGERS and kind in _INTEGERS and found.type.bit_width < kind.bit_width:
         return found.cast(kind)
-    raise _NotHereError
+    raise _SparkMustReadError
 
 
 def _rows_inlined(plan: ScanPlan, index: int, types: pa.Schema) -> pa.Table:
@@ -152,8 +152,8 @@ def _rows_inlined(plan: ScanPlan, index: int, types: pa.Schema) -> pa.Table:
 def _inlined_values(column: InlinedColumn, kind: pa.DataType, count: int) -> pa.Array:
     if column.reading is None or column.values is None:
         if column.column.initial_default is not None:
-            raise _NotHereError
+            raise _SparkMustReadError
         return pa.nulls(count, kind)
     if not column.reading.is_plain:
-        raise _NotHereError
+        raise _SparkMustReadError
     return column.values

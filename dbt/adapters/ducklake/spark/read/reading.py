@@ -148,7 +148,7 @@ def signature(readings: Sequence[Reading]) -> str:
     return json.dumps([[r.field.jsonValue(), repr(r.conversion)] for r in readings], sort_keys=True)
 
 
-def extra_long(name: str, field_id: int) -> StructField:
+def embedded_column(name: str, field_id: int) -> StructField:
     """Return the request for an embedded DuckLake column, which is NULL in files without it."""
     return StructField(name, LongType(), True, _by_id(field_id))
 

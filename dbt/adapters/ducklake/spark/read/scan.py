@@ -35,7 +35,7 @@ from . import encrypted, inlined, positions
 from .file_facts import Fact, with_facts
 from .file_groups import FileGroup, group_files
 from .manifest import read_files
-from .reading import extra_long
+from .reading import embedded_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -92,9 +92,9 @@ def _read_group(
     some_snapshots = any(file.has_snapshot_range for file in group.files)
     fields = [reading.field for reading in group.readings]
     if needs_row_id:
-        fields.append(extra_long(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
+        fields.append(embedded_column(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
     if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
-        fields.append(extra_long(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
+        fields.append(embedded_column(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
     paths = [file.path for file in group.files]
     facts = _facts(group, restricted, lineage, virtual)
     if group.files[0].is_encrypted:

@@ -164,7 +164,7 @@ def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MatchOutcome:
     """The positions of the rows that clauses apply to. `actions`: ACTION → positions."""
 
     actions: Mapping[int, Positions]
@@ -172,18 +172,18 @@ class Outcome:
     """Whether a target row is in more than one pair, even if no clause applies to it."""
 
 
-def outcome(frame: DataFrame) -> Outcome:
+def outcome(frame: DataFrame) -> MatchOutcome:
     """Compute the outcome of a frame in the shape of `pairs` or `target_only`, in one Spark job that returns only positions."""
     return outcome_of(frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow())
 
 
-def outcome_of(rows: pa.Table) -> Outcome:
+def outcome_of(rows: pa.Table) -> MatchOutcome:
     """Return the outcome of fetched rows with the columns ACTION, LINEAGE_FILE and LINEAGE_POSITION."""
     if rows.num_rows == 0:
-        return Outcome({}, repeated=False)
+        return MatchOutcome({}, repeated=False)
     chosen = pc.unique(rows.column(ACTION)).drop_null().to_pylist()
     actions = {action: positions_by_file(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
-    return Outcome(actions, repeated=has_duplicates(rows))
+    return MatchOutcome(actions, repeated=has_duplicates(rows))
 
 
 def rows_of_clauses(pairs: pa.Table, clauses: Sequence[int]) -> pa.Table:

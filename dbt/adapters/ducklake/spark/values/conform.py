@@ -128,12 +128,12 @@ def _nanos(value: SparkColumn, _leaf: LeafType, where: str) -> SparkColumn:
     """Convert a string such as `2020-01-02 03:04:05.123456789` to nanoseconds since 1970."""
     seconds = wall_micros(F.regexp_extract(value, TIMESTAMP_NS, 1).cast("timestamp_ntz"))
     fraction = F.rpad(F.regexp_extract(value, TIMESTAMP_NS, 5), 9, "0").cast("bigint")
-    found = F.try_add(F.try_multiply(seconds, F.lit(1000)), fraction)
+    nanos = F.try_add(F.try_multiply(seconds, F.lit(1000)), fraction)
     refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit("' is not of the type timestamp_ns"))).cast("bigint")
     return (
         F.when(value == "infinity", F.lit(INFINITY_MICROS))
         .when(value == "-infinity", F.lit(-INFINITY_MICROS))
-        .when(value.rlike(TIMESTAMP_NS) & (found >= F.lit(MIN_NANOS)) & (found < F.lit(INFINITY_MICROS)), found)
+        .when(value.rlike(TIMESTAMP_NS) & (nanos >= F.lit(MIN_NANOS)) & (nanos < F.lit(INFINITY_MICROS)), nanos)
         .when(value.isNotNull(), refusal)
     )
 

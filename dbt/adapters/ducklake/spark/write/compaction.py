@@ -36,7 +36,7 @@ from ..files.physical import field_by_id, physical_schemas
 from ..read.scan import scan
 from ..values.conform import conform
 from .encrypted import write_files
-from .job import move_files, new_directory, run
+from .job import move_files, new_directory, run_write_job
 from .sorting import sort_columns
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _write(spark: SparkSession, groups: Sequence[Group], job: Job, row_ids: bool
             return dict(zip(files, move_files(list(files.values()), directories, target), strict=True))
         outputs = {
             int(path[len(target) :].partition(f"{_GROUP}=")[2].partition("/")[0]): (path, size)
-            for path, size in run(rows, target, job.options, [_GROUP])
+            for path, size in run_write_job(rows, target, job.options, [_GROUP])
         }
         ordered = sorted(outputs)
         found = read_files([FileToRead(*outputs[index], groups[index][0].partition_values) for index in ordered], columns)

@@ -56,7 +56,7 @@ def new_directory(parent: str) -> Iterator[str]:
             raise
 
 
-def run(
+def run_write_job(
     rows: DataFrame, target: str, options: WriteOptions, keys: Sequence[str] = (), rows_per_file: int | None = None
 ) -> list[tuple[str, int]]:
     """Write rows as Parquet files.

@@ -11,7 +11,7 @@ from ..files import storage
 from ..read.manifest import read_files
 from ..read.scan import scan
 from .encrypted import write_files
-from .job import new_directory, run
+from .job import new_directory, run_write_job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ def write_and_read(spark: SparkSession, directory: str, *, encrypted: bool) -> b
 
 def _plain(spark: SparkSession, target: str) -> tuple[list[str], DataFrame]:
     rows = spark.range(0, ROWS, 1, 1)
-    files = run(rows, target, WriteOptions())
+    files = run_write_job(rows, target, WriteOptions())
     return [path for path, _ in files], read_files(spark, files, rows.schema) if files else rows
 
 

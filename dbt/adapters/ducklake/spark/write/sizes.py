@@ -34,7 +34,7 @@ _COMPRESSION = 2.5
 """The estimated compression ratio: lower for hashed keys, higher for words and dates."""
 
 
-def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn], options: WriteOptions) -> DataFrame:
+def in_file_tasks(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn], options: WriteOptions) -> DataFrame:
     """Return the rows in about as many tasks as files are wanted, each task sorted.
 
     A large sorted result is split by ranges, so that each file has a narrow range of values. This takes a third more time than sorting each
@@ -47,13 +47,13 @@ def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn],
         options: the lake's options.
     """
     if not options.per_thread_output:
-        rows = _in_tasks(rows, keys, order)
+        rows = _redistributed(rows, keys, order)
     if not order and not (keys and options.encrypted):  # Spark's writer sorts by the keys itself
         return rows
     return rows.sortWithinPartitions(*[F.col(key) for key in keys], *order)
 
 
-def _in_tasks(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn]) -> DataFrame:
+def _redistributed(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn]) -> DataFrame:
     if keys:
         # One task and one file for each partition; Spark splits or joins tasks that are too large or too small.
         return rows.hint("rebalance", *[F.col(key) for key in keys])

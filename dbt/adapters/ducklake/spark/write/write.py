@@ -24,9 +24,9 @@ from ..files.footers import FileToRead, read_files
 from ..values.conform import conform
 from ..values.rules import check_rules
 from .encrypted import write_files
-from .job import move_files, new_directory, run
+from .job import move_files, new_directory, run_write_job
 from .partitions import key_name, values_of, values_of_keys, with_keys
-from .sizes import arranged, large_tasks, rows_per_file
+from .sizes import in_file_tasks, large_tasks, rows_per_file
 from .sorting import sort_columns
 
 if TYPE_CHECKING:
@@ -73,12 +73,12 @@ def write_rows(
     with new_directory(directory) as target:
         per_file = rows_per_file(written_columns, options.target_file_size, row_bytes)
         with large_tasks(fitted.sparkSession, options.target_file_size):
-            arrangement = arranged(fitted, keys, sort_columns(fitted, order), options)
+            arrangement = in_file_tasks(fitted, keys, sort_columns(fitted, order), options)
             if options.encrypted:
                 written = write_files(arrangement, written_columns, target, options, keys, per_file)
                 files = [replace(file, partition_values=values_of_keys(texts, columns, partition_fields)) for texts, file in written]
             else:
-                paths = run(arrangement, target, options, keys, per_file)
+                paths = run_write_job(arrangement, target, options, keys, per_file)
                 files = _read_plain(paths, written_columns, target, partition_fields)
         check_rules(files, columns)
         names = key_names(key_columns(columns, partition_fields), partition_fields)

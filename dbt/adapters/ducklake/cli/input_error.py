@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-class WrongInput(click.ClickException):
+class InputError(click.ClickException):
     """An error in the options or settings, shown as one line."""
 
     exit_code = 2
