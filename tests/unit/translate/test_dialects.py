@@ -79,6 +79,18 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
         ('SELECT CAST(a AS "DATE") AS "DATE"', "SELECT CAST(a AS DATE) AS `DATE`"),
         ("SELECT l[2], l[-1], m['k'] FROM t", "SELECT TRY_ELEMENT_AT(l, 2), TRY_ELEMENT_AT(l, -1), m['k'] FROM t"),
         ("SELECT a FROM t ORDER BY a", "SELECT a FROM t ORDER BY a NULLS LAST"),
+        (
+            "SELECT z - INTERVAL 24 HOUR FROM t",
+            "SELECT (COALESCE(z, CAST(NULL AS TIMESTAMP_NTZ)) - MAKE_DT_INTERVAL(0, 23, 0, 0) - MAKE_DT_INTERVAL(0, 1, 0, 0)) FROM t",
+        ),
+        (
+            "SELECT z + to_minutes(2878) FROM t",
+            "SELECT (COALESCE(z, CAST(NULL AS TIMESTAMP_NTZ)) + MAKE_DT_INTERVAL(0, 0, 1439, 0) + MAKE_DT_INTERVAL(0, 0, 1439, 0)) FROM t",
+        ),
+        (
+            "SELECT z + INTERVAL 921 HOUR FROM t",
+            "SELECT (COALESCE(z, CAST(NULL AS TIMESTAMP_NTZ)) + MAKE_DT_INTERVAL(0, 921, 0, 0)) FROM t",
+        ),
         ("SELECT some_macro(a) FROM t", None),
         ("SELECT * FROM", None),
     ],

@@ -13,6 +13,7 @@ from ..format.identifiers import fold
 from .shared_checks import (
     INTEGERS,
     PART_OF,
+    PER_DAY,
     UPPER_DIFFERS,
     WHOLE,
     Rule,
@@ -42,7 +43,6 @@ _UNITS = {
     "dd": "day",
 }
 _INTERVAL_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
-_PER_DAY = {"hour": 24, "minute": 24 * 60, "second": 24 * 60 * 60}
 _DATE_UNITS = ("year", "month", "week", "day")
 
 
@@ -107,7 +107,7 @@ def _timestamp_add(node: exp.Expr) -> exp.Expr:
     unit, number = node.args["unit"].name.lower(), int(node.expression.name)
     sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
     text = f"x {sign} INTERVAL {number} {unit}"
-    per_day = _PER_DAY.get(unit)
+    per_day = PER_DAY.get(unit)
     if per_day and number >= per_day:  # Spark adds 24 hours as a day of the calendar
         text = f"x {sign} INTERVAL {number // per_day} day {sign} INTERVAL {number % per_day} {unit}"
     return _duckdb(f"CAST({text} AS DATE)" if unit in _DATE_UNITS and _is_date(node.this) else text, x=node.this)

@@ -13,6 +13,7 @@ from ..format.identifiers import fold
 from .shared_checks import (
     INTEGERS,
     PART_OF,
+    PER_DAY,
     UPPER_DIFFERS,
     WHOLE,
     Rule,
@@ -69,6 +70,7 @@ _INTERVAL_TEMPLATES = {
 _INTERVAL_FUNCTIONS = {f"to_{unit}s": unit for unit in _INTERVAL_TEMPLATES}
 """DuckDB's function that makes an interval → the unit."""
 _SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
+_MAX_STEPS = 40
 _BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
 """Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
 _AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
@@ -224,11 +226,21 @@ def _join(node: exp.Expr) -> exp.Expr:
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
-    """Translate an expression that `_add_interval` marked; refuse a function of the same kind in the view's text."""
+    """Translate an expression that `_add_interval` marked; refuse a function of the same kind in the view's text.
+
+    Spark adds 24 hours as a day of the calendar, so a longer time is added in steps that are shorter. `spark/session/plan_types.py`
+    refuses what is not constant, or too long, where it may differ.
+    """
     refuse_unless(is_marked(node))
-    sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
+    unit, sign = node.args["unit"].name.lower(), "+" if isinstance(node, exp.TimestampAdd) else "-"
     number = node.expression if is_whole(node.expression) else _fill("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
-    return _fill(f"{_AS_TIMESTAMP} {sign} {_INTERVAL_TEMPLATES[node.args['unit'].name.lower()]}", x=node.this, n=number)
+    added = f" {sign} {_INTERVAL_TEMPLATES[unit]}"
+    longest = PER_DAY.get(unit, 0) - 1
+    if longest > 0 and is_whole(node.expression, longest + 1) and int(number.name) <= _MAX_STEPS * longest:
+        steps, rest = divmod(int(number.name), longest)
+        text = _AS_TIMESTAMP + steps * added + (re.sub(r"\bn\b", "rest", added) if rest else "")
+        return _fill(text, x=node.this, n=exp.Literal.number(longest), rest=exp.Literal.number(rest))
+    return _fill(_AS_TIMESTAMP + added, x=node.this, n=number)
 
 
 def _cast(node: exp.Expr) -> exp.Expr:

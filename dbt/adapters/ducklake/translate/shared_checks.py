@@ -28,6 +28,8 @@ _TYPES = INTEGERS | {
     *(exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.BOOLEAN, exp.DType.TEXT, exp.DType.VARCHAR),
     *(exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ),
 }
+PER_DAY = {"hour": 24, "minute": 24 * 60, "second": 24 * 60 * 60}
+"""The unit of a time → its number in 24 hours."""
 WHOLE = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Count, exp.Ceil, exp.Floor, exp.RowNumber)
 """Expressions whose value is a boolean or a whole number."""
 
