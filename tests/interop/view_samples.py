@@ -369,6 +369,15 @@ SELECT k FROM t ORDER BY s NULLS FIRST, k DESC LIMIT 4 OFFSET 1
 SELECT DISTINCT o FROM t
 SELECT * FROM t
 SELECT t.* FROM t JOIN u ON t.k = u.k
+SELECT t.*, u.name FROM t JOIN u USING (i)
+SELECT t.*, u.name, i + 1 AS j1, u.i AS ui FROM t LEFT JOIN u USING (i) WHERE i >= 0
+SELECT u.*, t.*, i AS ii FROM u LEFT OUTER JOIN t USING (i)
+SELECT u.* EXCLUDE (k), k, a.* FROM u JOIN (SELECT i, k, name AS other FROM u) AS a USING (i, k)
+SELECT u.*, t.s, k AS uk FROM u LEFT JOIN t USING (k) ORDER BY k DESC, name DESC LIMIT 4
+SELECT t.s, t.d, k AS uk, t.* EXCLUDE (l, m, ms, st, ls) FROM u LEFT JOIN t USING (k) WHERE EXISTS (SELECT 1 FROM t AS a WHERE a.k = u.k)
+SELECT u.*, k AS uk FROM u JOIN t USING (k) QUALIFY row_number() OVER (PARTITION BY k ORDER BY name) = 1
+SELECT u.* FROM u SEMI JOIN t USING (i) WHERE i = 0
+SELECT t.* FROM t ANTI JOIN u USING (i)
 SELECT * EXCLUDE (m, ms) FROM t
 SELECT t.k, name FROM t JOIN u ON t.k = u.k
 SELECT t.k, name FROM t LEFT JOIN u ON t.k = u.k AND u.i > 5
@@ -655,7 +664,16 @@ SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
 SELECT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY i LIMIT 1
 SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.i LIMIT 1
 SELECT * FROM t JOIN u USING (i)
-SELECT u.* FROM t JOIN u USING (i)
+SELECT t.* FROM t RIGHT JOIN u USING (i)
+SELECT u.* FROM t FULL JOIN u USING (i)
+SELECT *, u.* FROM t JOIN u USING (i)
+SELECT a.* FROM t JOIN u USING (i) JOIN u AS a USING (i)
+SELECT u.*, t.i AS i FROM u JOIN t USING (i)
+SELECT u.*, -i AS i FROM u JOIN t USING (i) ORDER BY i
+SELECT u.*, st.p FROM u JOIN t USING (st)
+SELECT u.* FROM u JOIN t USING (k) WHERE t.i > (SELECT count(*) FROM u AS a WHERE a.k = k)
+SELECT u.* FROM u NATURAL JOIN t
+SELECT count(u.*) AS c FROM u
 SELECT t.k, u.name FROM t, u RIGHT JOIN u AS a ON u.k = a.k
 SELECT t.k, u.name FROM t, u FULL JOIN u AS a ON u.k = a.k
 SELECT t.k, u.name FROM t, u JOIN u AS a USING (k)
@@ -954,6 +972,18 @@ SELECT k, s, name FROM t FULL JOIN u USING (k)
 SELECT t.k, u.name, a.i FROM t, u RIGHT JOIN u AS a ON u.k = a.k AND t.k = u.k
 SELECT k FROM t LEFT SEMI JOIN u ON t.k = u.k
 SELECT k FROM t LEFT ANTI JOIN u USING (k)
+SELECT t.*, u.name FROM t JOIN u USING (i)
+SELECT t.* FROM t LEFT JOIN u USING (i, k)
+SELECT u.*, t.* EXCEPT (i, k), t.i AS ti FROM t RIGHT JOIN u USING (i)
+SELECT t.*, u.name, i AS ii, u.i AS ui FROM t FULL JOIN u USING (i)
+SELECT u.*, t.* EXCEPT (i, k), k AS kk FROM t FULL OUTER JOIN u USING (I, k)
+SELECT u.* EXCEPT (i, K), t.* EXCEPT (j, m, ms) FROM t LEFT JOIN u USING (k)
+SELECT b.*, a.* EXCEPT (i, k) FROM u AS a JOIN (SELECT i, k FROM u) AS b USING (k, i)
+SELECT b.*, a.name FROM u AS a LEFT JOIN (SELECT k FROM t) AS b USING (k)
+SELECT t.* EXCEPT (i, k), u.name AS n1, a.* FROM t JOIN u USING (i) FULL JOIN u AS a ON a.k = t.k
+SELECT a.*, t.* EXCEPT (i, k), u.name AS n1 FROM t LEFT JOIN u USING (k) CROSS JOIN u AS a
+SELECT u.* FROM u LEFT SEMI JOIN t USING (i)
+SELECT t.* FROM t LEFT ANTI JOIN u USING (i)
 SELECT o, count(*) AS n, sum(i) AS total FROM t GROUP BY o HAVING count(*) > 1
 SELECT o, i > 0 AS p, count(*) AS n FROM t GROUP BY ALL
 SELECT o, d, count(*) AS n FROM t GROUP BY ROLLUP (o, d)
@@ -975,7 +1005,15 @@ SELECT k + 1 AS a, a * 2 AS b FROM t
 
 UNTRANSLATABLE_OF_SPARK = r"""
 l[k]
-EXISTS (SELECT u.* FROM t AS a JOIN u USING (i))
+EXISTS (SELECT * FROM t AS a JOIN u USING (i))
+EXISTS (SELECT u.* FROM t AS a JOIN u USING (i) JOIN u AS b USING (i))
+EXISTS (SELECT u.* FROM t AS a JOIN u ON a.k = u.k JOIN u AS b USING (i))
+EXISTS (SELECT u.* FROM u AS a, t AS b JOIN u USING (i))
+EXISTS (SELECT st.* FROM t AS a JOIN u USING (i))
+EXISTS (SELECT a.* EXCEPT (st.p) FROM t AS a JOIN u USING (i))
+(SELECT count(u.*) FROM u)
+(SELECT count(DISTINCT *) FROM u)
+(SELECT count(* EXCEPT (k)) FROM u)
 TRY_CAST(s AS INT)
 try_cast(x AS INT)
 bround(n)

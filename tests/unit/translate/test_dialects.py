@@ -53,6 +53,13 @@ def test_the_placeholder_is_a_name() -> None:
         ("select * from t timestamp as of '2026-01-01'", "SELECT * FROM t AT (TIMESTAMP => '2026-01-01')"),
         ("select collect_list(a) from t", "SELECT (COALESCE(ARRAY_AGG(a) FILTER(WHERE NOT a IS NULL), [])) FROM t"),
         ("select z - interval 30 hours from t", "SELECT (z - INTERVAL '1' DAY - INTERVAL '6' HOUR) FROM t"),
+        (
+            "select o.*, c.* except (a) from o left join c using (id, k)",
+            "SELECT o.id, o.k, o.* EXCLUDE (id, k), c.id, c.k, c.* EXCLUDE (a, id, k) FROM o LEFT JOIN c USING (id, k)",
+        ),
+        ("select s.o.* except (ID) from s.o join c using (id)", "SELECT s.o.* EXCLUDE (ID) FROM s.o JOIN c USING (id)"),
+        ("select m.* from o join c using (id) join m on m.a = c.a", "SELECT m.* FROM o JOIN c USING (id) JOIN m ON m.a = c.a"),
+        ("select o.* from a.o join b.o using (id)", None),
         ("select my_function(a) from t", None),
         ("select a from t order by a", "SELECT a FROM t ORDER BY a NULLS FIRST"),
         ("select 1; select 2", None),
@@ -79,6 +86,12 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
         ('SELECT CAST(a AS "DATE") AS "DATE"', "SELECT CAST(a AS DATE) AS `DATE`"),
         ("SELECT l[2], l[-1], m['k'] FROM t", "SELECT TRY_ELEMENT_AT(l, 2), TRY_ELEMENT_AT(l, -1), m['k'] FROM t"),
         ("SELECT a FROM t ORDER BY a", "SELECT a FROM t ORDER BY a NULLS LAST"),
+        (
+            "SELECT o.*, id + 1 AS n FROM o LEFT JOIN c AS d USING (id, k) WHERE k > 1 ORDER BY id DESC",
+            "SELECT o.*, `o`.id + 1 AS n FROM o LEFT JOIN c AS d ON `o`.id = `d`.id AND `o`.k = `d`.k WHERE `o`.k > 1 ORDER BY `o`.id DESC",
+        ),
+        ("SELECT o.* FROM o JOIN (SELECT id FROM c) USING (id)", None),
+        ("SELECT o.*, id.a FROM o JOIN c USING (id)", None),
         (
             "SELECT z - INTERVAL 24 HOUR FROM t",
             "SELECT (COALESCE(z, CAST(NULL AS TIMESTAMP_NTZ)) - MAKE_DT_INTERVAL(0, 23, 0, 0) - MAKE_DT_INTERVAL(0, 1, 0, 0)) FROM t",

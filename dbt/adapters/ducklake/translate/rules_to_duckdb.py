@@ -18,6 +18,7 @@ from .shared_checks import (
     WHOLE,
     Rule,
     is_marked,
+    is_star_of_relation,
     is_text,
     is_whole,
     mark,
@@ -91,6 +92,35 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
     refuse_unless(unit in _INTERVAL_UNITS and interval.this is not None and interval.this.name.isdecimal())
     kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
     return mark(kind(this=node.this, expression=exp.Literal.number(interval.this.name), unit=exp.var(unit)))
+
+
+def _select(node: exp.Expr) -> exp.Expr:
+    """Write `q.*` with the keys of a join with USING first, as Spark shows it. What stays a star without a mark is refused."""
+    first, *others = node.args.get("joins") or [exp.Join()]
+    if not first.args.get("using") or any(join.args.get("using") for join in others):
+        return node
+    names = [fold(clause.this.alias_or_name) for clause in (node.args["from_"], first, *others)]
+    selected: list[exp.Expr] = []
+    for each in node.expressions:
+        name = fold(each.table) if is_star_of_relation(each) else ""
+        if not name or names.count(name) != 1:
+            selected.append(each)
+        else:
+            selected += _keys_first(each, first.args["using"] if name in names[:2] else [])
+    node.set("expressions", selected)
+    return node
+
+
+def _keys_first(star: exp.Expr, keys: list[exp.Expr]) -> list[exp.Expr]:
+    """Return the columns of `q.*`: each key, and `q.*` without the keys."""
+    excluded = star.this.args.get("except_") or []
+    refuse_unless(all(isinstance(each, exp.Column) and not each.table for each in excluded))
+    names = {fold(each.name) for each in excluded}
+    keys = [key for key in keys if fold(key.name) not in names]
+    rest = star.copy()
+    rest.set("this", mark(exp.Star(except_=[*excluded, *(exp.column(key.copy()) for key in keys)])))
+    qualifier = {name: star.args.get(name) for name in ("table", "db", "catalog")}
+    return [*(exp.column(key.copy(), **qualifier, copy=True) for key in keys), rest]
 
 
 # -- rules after the parts are translated --------------------------------------------------------------------------------------
@@ -251,6 +281,7 @@ ADDITIONAL: dict[type[exp.Expr], str] = {
     exp.RawString: "this",
 }
 EARLY_RULES: dict[type[exp.Expr], Rule] = {
+    exp.Select: _select,
     exp.Anonymous: _function,
     **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
     exp.TsOrDsToDate: _to_date,

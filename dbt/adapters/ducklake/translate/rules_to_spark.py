@@ -19,6 +19,7 @@ from .shared_checks import (
     Rule,
     is_marked,
     is_plain_pattern,
+    is_star_of_relation,
     is_text,
     is_whole,
     mark,
@@ -69,12 +70,14 @@ _INTERVAL_TEMPLATES = {
 }
 _INTERVAL_FUNCTIONS = {f"to_{unit}s": unit for unit in _INTERVAL_TEMPLATES}
 """DuckDB's function that makes an interval → the unit."""
-_SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _MAX_STEPS = 40
+_SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
 """Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
 _AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
 """Converts a date to a timestamp; a timestamp, with or without time zone, stays unchanged."""
+_JOINS_WITH_LEFT_KEYS = (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER"), ("", "SEMI"), ("", "ANTI"))
+"""The sides and kinds of the joins in which an unqualified key of USING is the column of the left relation."""
 _QUALIFIED = "_ducklake_qualify"
 """The column of the condition of QUALIFY."""
 
@@ -186,6 +189,38 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
     refuse_unless(unit != "second" or is_whole(number))
     kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
     return mark(kind(this=timestamp, expression=number, unit=exp.var(unit)))
+
+
+def _using_as_on(node: exp.Expr) -> exp.Expr:
+    """Write JOIN … USING as ON where `q.*` is selected, in which Spark would put the keys first; a key is the left relation's column.
+
+    Where that is not clear, the query is left as it is, and its star is refused.
+    """
+    joins, selected = node.args.get("joins") or [], node.expressions
+    keys = joins[0].args.get("using") if len(joins) == 1 else None
+    if not keys or not any(map(is_star_of_relation, selected)) or any(isinstance(each, exp.Star) for each in selected):
+        return node
+    join, names = joins[0], {fold(key.name) for key in keys}
+    left, right = (exp.Identifier(this=clause.this.alias_or_name, quoted=True) for clause in (node.args["from_"], join))
+    plain = (join.args.get("side") or "", join.args.get("kind") or "") in _JOINS_WITH_LEFT_KEYS
+    if not plain or not left.name or not right.name or fold(left.name) == fold(right.name):
+        return node
+    parts = [part for name in node.args if name not in ("with_", "from_", "joins") for part in _listed(node.args[name])]
+    columns = [column for part in parts for column in part.find_all(exp.Column) if fold(column.parts[0].name) in names]
+    columns = [column for column in columns if column.find_ancestor(exp.Star) is None]
+    of_this_query = all(not column.table and column.find_ancestor(exp.Query) is node for column in columns)
+    if not of_this_query or any(isinstance(each, exp.Alias) and fold(each.alias) in names for each in selected):
+        return node
+    for column in columns:
+        column.set("table", left.copy())
+    join.set("on", exp.and_(*(exp.column(key.copy(), left.copy()).eq(exp.column(key.copy(), right.copy())) for key in keys)))
+    join.set("using", None)
+    return node
+
+
+def _listed(value: object) -> list[exp.Expr]:
+    """Return the expressions of an argument."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, exp.Expr)]
 
 
 def _without_materialized(node: exp.Expr) -> exp.Expr:
@@ -394,6 +429,7 @@ ADDITIONAL: dict[type[exp.Expr], str] = {
 }
 """The expressions that are allowed in addition to `SHARED`, with their arguments."""
 EARLY_RULES: dict[type[exp.Expr], Rule] = {
+    exp.Select: _using_as_on,
     exp.EQ: _equals_any,
     exp.Anonymous: _unknown_function,
     exp.Avg: _average,

@@ -109,11 +109,23 @@ def _table(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def is_star_of_relation(node: exp.Expr) -> bool:
+    """Whether an expression is `t.*`."""
+    return isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+
+
 def _star(node: exp.Expr) -> exp.Expr:
-    """Refuse `*` and `t.*` of a join with USING: Spark puts the merged columns first."""
-    select = node.find_ancestor(exp.Select)
-    counted = isinstance(node.parent, exp.Count)
-    refuse_unless(counted or select is None or not any(join.args.get("using") for join in select.args.get("joins") or ()))
+    """Refuse `*` and `t.*` of a join with USING, unless an early rule has put the columns in order: Spark puts the merged ones first.
+
+    In a function, only `count(*)` is the same: Spark's `count(t.*)` counts the rows without NULLs.
+    """
+    place = node.parent if node.parent is not None and is_star_of_relation(node.parent) else node
+    if place is node and isinstance(node.parent, exp.Count):
+        refuse_unless(not node.args.get("except_"))
+        return node
+    refuse_unless(isinstance(place.parent, exp.Select))
+    joins = place.parent.args.get("joins") or () if place.parent is not None else ()
+    refuse_unless(is_marked(node) or not any(join.args.get("using") for join in joins))
     return node
 
 
