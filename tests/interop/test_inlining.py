@@ -243,6 +243,16 @@ def test_structs_with_backslashes_go_to_files(catalog: CatalogUnderTest, session
     assert duck.execute("SELECT s.a FROM t").fetchall() == [("a\\b",)]
 
 
+def test_nested_strings_that_duckdb_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    duck.execute("CREATE TABLE t (l VARCHAR[], s STRUCT(p VARCHAR, n INTEGER), m MAP(VARCHAR, VARCHAR))")
+    strings = ["\xa0x\u3000", "\u3000", "null\xa0", "C:\\dir", "a\\\\b, c", "it's"]
+    for each in strings:
+        duck.execute("INSERT INTO t VALUES ([?], {'p': ?, 'n': 1}, MAP {?: ?})", [each] * 4)
+    assert files(catalog) == 0
+    found = session.execute("SELECT l[0], s.p, map_keys(m)[0], map_values(m)[0] FROM t").fetch()
+    assert sorted(found) == sorted((each,) * 4 for each in strings)
+
+
 # -- both writers in turn ------------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.connections import DuckLakeResponse
 from dbt.adapters.ducklake.cursor import CommitOutcome, LakeHandle
+from dbt.adapters.ducklake.errors import CancelledError
 from dbt.adapters.ducklake.lake.context import RowCounts
 from dbt.adapters.ducklake.plan.bound import FilesRead, TableAt
 from dbt.adapters.ducklake.provenance import Provenance
@@ -68,6 +69,9 @@ class FakeSession:
 
     def set_commit_message(self, *message: Any) -> None:
         self.message = message
+
+    def cancel(self) -> None:
+        self.log.append("CANCEL")
 
     def close(self) -> None:
         self.log.append("CLOSE")
@@ -207,3 +211,12 @@ def test_close_closes_the_session_once(handle: LakeHandle, session: FakeSession)
 
     assert session.log == ["CLOSE"]
     assert session.message == ("me", "dbt run", "{}")
+
+
+def test_a_cancelled_handle_refuses_the_next_transaction(handle: LakeHandle, session: FakeSession) -> None:
+    handle.cancel()
+    with pytest.raises(CancelledError):
+        handle.begin()
+    with pytest.raises(CancelledError):
+        handle.cursor().execute("insert into t values (1)")
+    assert session.log == ["CANCEL"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,9 @@ class FakeSession:
 
     def cancel(self) -> None:
         self.cancelled = True
+
+    def job_group(self, _description: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def spark(self) -> SimpleNamespace:
         return SimpleNamespace(sql=lambda text, args: (text, args), version="4", cancelled=self.cancelled)

@@ -100,3 +100,14 @@ def test_nodes_whose_tests_read_each_other_are_published(lake: Lake) -> None:
     assert published(lake) == []
     check(lake, "relationships")
     assert sorted(map(str, published(lake))) == ["customers", "orders"]
+
+
+def test_maintenance_of_a_hook_waits_while_nodes_are_staged(lake: Lake) -> None:
+    with lake.session() as hook:
+        hook.node = lambda: "master"
+        build(lake, "orders")
+        hook.execute("CALL lake.delete_orphaned_files(cleanup_all => true)")
+        assert lake.nodes is not None
+        assert lake.nodes.deferred == ["CALL lake.delete_orphaned_files(cleanup_all => true)"]
+    lake.end_run()
+    assert lake.deferred_statements("master") is None

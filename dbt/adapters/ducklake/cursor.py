@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .errors import CancelledError
 from .format.identifiers import spark_literal
 from .sql.scripts import controls_transaction, split
 from .sql.tokens import tokenize
@@ -46,6 +47,7 @@ class LakeHandle:
     def __init__(self, session: LakeSession, provenance: Provenance) -> None:
         self.session = session
         self.closed = False
+        self._cancelled = False
         self.set_provenance(provenance)
         self._listeners: list[tuple[int, Callable[[CommitOutcome], None]]] = []
         self.last_outcome: CommitOutcome | None = None
@@ -56,7 +58,12 @@ class LakeHandle:
         return LakeCursor(self)
 
     def begin(self) -> None:
-        """Begin a transaction, unless SQL has already begun one."""
+        """Begin a transaction, unless SQL has already begun one.
+
+        Raises:
+            CancelledError: the handle was cancelled.
+        """
+        self.require_not_cancelled()
         if not self.session.in_transaction:
             self.session.begin()
 
@@ -98,8 +105,18 @@ class LakeHandle:
         self.session.set_commit_message(provenance.author, provenance.message, provenance.extra_info)
 
     def cancel(self) -> None:
-        """Stop the statement that another thread runs on this handle."""
+        """Stop the statement that another thread runs on this handle. The handle refuses all later statements: its node is over."""
+        self._cancelled = True
         self.session.cancel()
+
+    def require_not_cancelled(self) -> None:
+        """Require that the handle was not cancelled, not even between two statements.
+
+        Raises:
+            CancelledError: it was.
+        """
+        if self._cancelled:
+            raise CancelledError("The statement was cancelled; nothing was committed")
 
     def close(self) -> None:
         """Roll back and close the session."""
@@ -142,6 +159,7 @@ class LakeCursor:
             DbtRuntimeError: the numbers of placeholders and values differ.
             DuckLakeError: a statement failed.
         """
+        self._handle.require_not_cancelled()
         statements = split(with_values(sql, bindings) if bindings else sql)
         self.result, self._rows, self._position = None, None, 0
         session = self._handle.session

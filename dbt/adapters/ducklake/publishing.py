@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt import selected_resources
+
 from .errors import DuckLakeError
 from .provenance import provenance_of
 
@@ -123,6 +125,8 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         return []
     origin = provenance_of(config, None)
     reason = obstacle(results, publish_on)
+    if not results and selected_resources.SELECTED_RESOURCES and publish_on != ALWAYS:
+        reason = "no selected node ran"  # a hook before them failed, and dbt's flag `skip_nodes_if_on_run_start_fails` is set
     changed = run.changed_names()
     try:
         if reason is not None:

@@ -64,16 +64,19 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     proxy = ModelSession(session)
     vars(module).update(session=proxy, spark=proxy)
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
-    session.spark()  # functions of PySpark such as `udf` need an active session
-    with _within(seconds, node["name"], session.cancel):
+    failure = ""
+    with _within(seconds, node["name"], session.cancel), session.job_group(f"Python model {node['name']}"):
+        session.spark()  # functions of PySpark such as `udf` need an active session
         try:
             exec(compile(code, filename, "exec"), vars(module))
         except CancelledError:
             raise
         except Exception as error:
-            raise DbtRuntimeError(f"Python model {node['name']} failed:\n{_own_traceback(error, filename)}") from error
+            failure = _own_traceback(error, filename)
         finally:
             linecache.cache.pop(filename, None)
+    if failure:
+        raise DbtRuntimeError(f"Python model {node['name']} failed:\n{failure}")
 
 
 def _timeout(node: Mapping[str, Any]) -> float | None:

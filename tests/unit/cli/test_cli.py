@@ -270,3 +270,8 @@ def test_every_command_is_on_the_page_of_the_command_line() -> None:
     assert [command.name for command in COMMANDS if f"`ducklake {command.name}" not in page] == []
     options = [option for command in (main, *COMMANDS) for each in command.params for option in each.opts if option.startswith("--")]
     assert [option for option in options if f"`{option}" not in page] == []
+
+
+def test_an_object_has_each_column_of_a_repeated_name(capsys: pytest.CaptureFixture[str]) -> None:
+    show(["a", "a", "a_1"], [(1, 2, 3)], "json")
+    assert json.loads(capsys.readouterr().out) == [{"a": 1, "a_2": 2, "a_1": 3}]

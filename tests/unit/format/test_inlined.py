@@ -132,6 +132,18 @@ def test_the_sql_form_of_structs(shape: Column, text: str, expected: Any) -> Non
     assert decode(text, shape) == expected
 
 
+@pytest.mark.parametrize("blank", ["\xa0", "\u3000", "\u2028", "\x85", "\x1c"])
+def test_white_space_that_duckdb_does_not_quote_belongs_to_the_string(blank: str) -> None:
+    assert decode(f"[{blank}x{blank}, {blank}, null{blank}]", list_of(VARCHAR)) == [f"{blank}x{blank}", blank, f"null{blank}"]
+    assert decode(f"{{{blank}={blank}}}", map_of(VARCHAR, VARCHAR)) == [(blank, blank)]
+
+
+def test_a_backslash_in_a_struct_of_a_duckdb_file() -> None:
+    text = "{'a': 'C:\\\\dir', 'b': 1}"
+    assert decode(text, struct(a=VARCHAR, b=INT), sql_structs=False) == {"a": "C:\\dir", "b": 1}
+    assert decode(text, struct(a=VARCHAR, b=INT)) == {"a": "C:\\\\dir", "b": 1}
+
+
 def test_structs_of_other_writers_in_the_literal_form() -> None:
     shape = struct(a=VARCHAR, b=INT)
     assert decode("{'a': plain, 'b': 1}", shape) == {"a": "plain", "b": 1}

@@ -178,3 +178,11 @@ def test_merging_with_unknown_variants_leaves_no_parts(other: ColumnStats) -> No
     assert merge_stats("variant", known, other).extra_stats is merge_stats("variant", other, known).extra_stats is None
     nothing = ColumnStats(7, 0, 0, 0)
     assert merge_stats("variant", nothing, known).extra_stats == merge_stats("variant", known, nothing).extra_stats == known.extra_stats
+
+
+@pytest.mark.parametrize("type_name", ["timestamp", "timestamptz"])
+def test_bounds_of_nanoseconds_before_1970_include_the_rounded_value(type_name: str) -> None:
+    low, high = encode_bounds(type_name, -1500, -1500)
+    assert low is not None
+    assert high is not None
+    assert (decode(type_name, low), decode(type_name, high)) == (-2000, -1000)

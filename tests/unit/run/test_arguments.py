@@ -13,6 +13,7 @@ from dbt.adapters.ducklake.run.arguments import (
     arguments,
     boolean,
     constant,
+    identifier,
     integer,
     integers,
     interval,
@@ -106,3 +107,9 @@ def test_a_table_and_a_schema_have_one_name_and_the_others_are_understood() -> N
     }
     with pytest.raises(StatementError, match="check argument table"):
         arguments(call("'t', table => 't'"), (table,))
+
+
+def test_an_empty_name_is_refused() -> None:
+    with pytest.raises(StatementError, match="a name, or leave it out"):
+        arguments(call("table_name => ''"), (Parameter("table_name", identifier),))
+    assert arguments(call("table_name => NULL"), (Parameter("table_name", identifier),)) == {"table_name": None}

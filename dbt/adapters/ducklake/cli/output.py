@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import sys
@@ -30,7 +31,8 @@ def show(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> None
     """
     match form:
         case "json":
-            objects = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
+            keys = _distinct(names)
+            objects = [dict(zip(keys, map(_plain, row), strict=True)) for row in rows]
             click.echo(json.dumps(objects, indent=2, ensure_ascii=False))
         case "csv":
             writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -58,6 +60,15 @@ def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return the names, numbered where they are repeated: an object has each key once."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        found.append(name if name not in found else next(each for each in numbered if each not in found and each not in names))
+    return found
 
 
 def _short(value: object) -> str:

@@ -29,8 +29,13 @@ _TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{
 _BLOB_ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 
 
-def decode(value: Any, column: Column) -> Any:
+def decode(value: Any, column: Column, *, sql_structs: bool = True) -> Any:
     """Convert a cell to a Python value, as listed in `files.InlinedRows`; None is NULL.
+
+    Args:
+        value: the cell.
+        column: its column.
+        sql_structs: see `parse_nested`.
 
     Raises:
         LakeError: the value is not of the column's type.
@@ -39,7 +44,7 @@ def decode(value: Any, column: Column) -> Any:
         return None
     try:
         if base_type(column.type) in _NESTED:
-            return parse_nested(_text(value), column, _scalar)
+            return parse_nested(_text(value), column, _scalar, sql_structs=sql_structs)
         return _scalar(value, column.type)
     except (ValueError, ArithmeticError, InvalidOperation) as error:
         raise LakeError(

@@ -19,16 +19,24 @@ Scalar = Callable[[str, str], Any]
 """Converts (text, stored type) to a value; raises ValueError if the text is not of that type."""
 
 _CAST_END = re.compile(r"\s+AS\s+[A-Za-z_ ]+(\([0-9, ]*\))?\s*\)", re.IGNORECASE)
+_BLANKS = " \t\n\v\f\r"
+"""The white space before and after which DuckDB quotes a string; others, such as a no-break space, belong to a string without quotes."""
 _SQL_BARE = re.compile(r"[+-]?[0-9.eE+-]+|true|false", re.IGNORECASE)
 
 
-def parse_nested(text: str, column: Column, scalar: Scalar) -> Any:
+def parse_nested(text: str, column: Column, scalar: Scalar, *, sql_structs: bool = True) -> Any:
     """Parse a string into a list, a dict (struct) or a list of pairs (map).
+
+    Args:
+        text: the string.
+        column: its column.
+        scalar: converts the text of a leaf.
+        sql_structs: a struct may be in the SQL form. Backslashes have another meaning in it, and some strings are valid in both forms.
 
     Raises:
         ValueError: the text is not a value of the column's type in either form.
     """
-    if column.type == "struct":
+    if column.type == "struct" and sql_structs:
         try:
             return _Parser(text, scalar, sql_form=True).whole(column)
         except ValueError:
@@ -202,7 +210,7 @@ class _Parser:
             elif character in "]})":
                 depth -= 1
             self.position += 1
-        return self.text[start : self.position].strip()
+        return self.text[start : self.position].strip(_BLANKS)
 
     def null(self, ends: str) -> bool:
         following = self.text[self.position + 4 : self.position + 5]
@@ -223,7 +231,7 @@ class _Parser:
             raise self.unexpected()
 
     def blanks(self) -> None:
-        while self.position < len(self.text) and self.text[self.position].isspace():
+        while self.position < len(self.text) and self.text[self.position] in _BLANKS:
             self.position += 1
 
     def unexpected(self) -> ValueError:

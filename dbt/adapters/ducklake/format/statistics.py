@@ -52,8 +52,8 @@ def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -
         if cut is None:
             return None, None
         return encode_plain(_cut(least, is_text), type_name), encode_plain(cut, type_name)
-    if leaf.is_coarse and isinstance(least, int) and isinstance(greatest, int):
-        unit = leaf.unit_nanos
+    if leaf.is_timestamp and isinstance(least, int) and isinstance(greatest, int):
+        unit = leaf.unit_nanos  # values of added files that are more precise are rounded, up or down, when they are read
         return encode_plain(least // unit * unit, type_name), encode_plain(-(-greatest // unit) * unit, type_name)
     return encode_plain(least, type_name), encode_plain(greatest, type_name)
 

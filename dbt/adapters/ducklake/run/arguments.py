@@ -43,6 +43,14 @@ def text(value: object) -> str:
     raise ValueError("a string")
 
 
+def identifier(value: object) -> str:
+    """Return the name of a schema or table. An empty one is refused: without a name, some procedures change the whole lake."""
+    name = text(value)
+    if not name:
+        raise ValueError("a name, or leave it out")
+    return name
+
+
 def integer(value: object) -> int:
     """Return a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | str):

@@ -14,7 +14,7 @@ from ..sql.inspection import call_arguments
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Name
-from .arguments import Parameter, boolean, parts, text
+from .arguments import Parameter, boolean, identifier, parts
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, resolve_call
 from .result import Result, ResultColumn, local
@@ -90,11 +90,11 @@ def _context(env: Environment, lake: str) -> Context:
 CHANGES = Procedure(
     _changes,
     (
-        Parameter("table_name", text, required=True),
+        Parameter("table_name", identifier, required=True),
         Parameter("model", parts, required=True, only_named=True),
         Parameter("full_build", boolean, only_named=True),
         Parameter("old_versions", boolean, only_named=True),
     ),
     in_schema=True,
 )
-POSITIONS = Procedure(_positions, (Parameter("table_name", text, only_named=True), Parameter("schema", text, only_named=True)))
+POSITIONS = Procedure(_positions, (Parameter("table_name", identifier, only_named=True), Parameter("schema", identifier, only_named=True)))

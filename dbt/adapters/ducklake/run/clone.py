@@ -8,7 +8,7 @@ from dataclasses import astuple
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..lake.clone import COLUMNS, clone_schema, clone_table
-from .arguments import Parameter, boolean, integer, parts, text, timestamp
+from .arguments import Parameter, boolean, identifier, integer, parts, text, timestamp
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -65,8 +65,8 @@ CLONE: dict[str, Procedure] = {
     "clone": Procedure(
         _clone,
         (
-            Parameter("table_name", text, only_named=True),
-            Parameter("schema", text, only_named=True),
+            Parameter("table_name", identifier, only_named=True),
+            Parameter("schema", identifier, only_named=True),
             Parameter("into", _path, only_named=True),
             Parameter("version", integer, only_named=True),
             Parameter("timestamp", timestamp, only_named=True),

@@ -29,7 +29,7 @@ from ..spark.rows.frames import local_frame
 from ..sql.inspection import call_arguments
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Reference
-from .arguments import Parameter, integer, snapshot_or_timestamp, text, timestamp
+from .arguments import Parameter, identifier, integer, snapshot_or_timestamp, timestamp
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
@@ -79,7 +79,7 @@ def _change_feed_function(
         frame = frame.drop(*hidden)
         return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
 
-    parameters = [Parameter("table_name", text, required=True)]
+    parameters = [Parameter("table_name", identifier, required=True)]
     parameters += [Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot")]
     return Procedure(run, tuple(parameters), in_schema=True)
 
@@ -142,16 +142,16 @@ FUNCTIONS: dict[str, Procedure] = {
     "history": Procedure(
         _history,
         (
-            Parameter("table_name", text, required=True),
-            Parameter("schema", text, only_named=True),
+            Parameter("table_name", identifier, required=True),
+            Parameter("schema", identifier, only_named=True),
             Parameter("limit", integer, only_named=True),
         ),
     ),
     "list_files": Procedure(
         _list_files,
         (
-            Parameter("table_name", text, required=True),
-            Parameter("schema", text, only_named=True),
+            Parameter("table_name", identifier, required=True),
+            Parameter("schema", identifier, only_named=True),
             Parameter("snapshot_version", integer, only_named=True),
             Parameter("snapshot_time", timestamp, only_named=True),
         ),

@@ -22,7 +22,7 @@ from ..lake.rollback import roll_back
 from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
-from .arguments import Parameter, boolean, integer, integers, number, text, timestamp
+from .arguments import Parameter, boolean, identifier, integer, integers, number, timestamp
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -146,13 +146,13 @@ MAINTENANCE: dict[str, Procedure] = {
         ),
     ),
     "flush_inlined_data": Procedure(
-        _flush_inlined_data, (Parameter("schema_name", text, only_named=True), Parameter("table_name", text, only_named=True))
+        _flush_inlined_data, (Parameter("schema_name", identifier, only_named=True), Parameter("table_name", identifier, only_named=True))
     ),
     "merge_adjacent_files": Procedure(
         _merge_adjacent_files,
         (
-            Parameter("table_name", text),
-            Parameter("schema", text, only_named=True),
+            Parameter("table_name", identifier),
+            Parameter("schema", identifier, only_named=True),
             Parameter("min_file_size", integer, only_named=True),
             Parameter("max_file_size", integer, only_named=True),
             Parameter("max_compacted_files", integer, only_named=True),
@@ -161,16 +161,16 @@ MAINTENANCE: dict[str, Procedure] = {
     "rewrite_data_files": Procedure(
         _rewrite_data_files,
         (
-            Parameter("table_name", text),
-            Parameter("schema", text, only_named=True),
+            Parameter("table_name", identifier),
+            Parameter("schema", identifier, only_named=True),
             Parameter("delete_threshold", number, only_named=True),
         ),
     ),
     "rollback": Procedure(
         _rollback,
         (
-            Parameter("table_name", text, only_named=True),
-            Parameter("schema", text, only_named=True),
+            Parameter("table_name", identifier, only_named=True),
+            Parameter("schema", identifier, only_named=True),
             Parameter("version", integer, only_named=True),
             Parameter("timestamp", timestamp, only_named=True),
             Parameter("dry_run", boolean, only_named=True),

@@ -10,14 +10,14 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..plan.names import Names
 from ..sql.values import Call
-from .arguments import Parameter, arguments, split_lake, text
+from .arguments import Parameter, arguments, identifier, split_lake
 from .environment import Environment
 from .result import Result
 
 Arguments = Mapping[str, Any]
 PREFIX = "ducklake_"
 """The prefix of the reference's functions, which get the lake's name as an argument."""
-_SCHEMA = Parameter("schema_name", text, required=True)
+_SCHEMA = Parameter("schema_name", identifier, required=True)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call, Checkpoint, Statement
-from .arguments import Parameter, boolean, constant, strings, text
+from .arguments import Parameter, boolean, constant, identifier, strings, text
 from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
@@ -80,16 +80,16 @@ PROCEDURES: dict[str, Procedure] = {
         (
             Parameter("key", text, required=True),
             Parameter("value", constant, required=True),
-            Parameter("schema", text, only_named=True),
-            Parameter("table_name", text, only_named=True),
+            Parameter("schema", identifier, only_named=True),
+            Parameter("table_name", identifier, only_named=True),
         ),
     ),
     "add_data_files": Procedure(
         _add_data_files,
         (
-            Parameter("table_name", text, required=True),
+            Parameter("table_name", identifier, required=True),
             Parameter("files", strings, required=True),
-            Parameter("schema", text, only_named=True),
+            Parameter("schema", identifier, only_named=True),
             Parameter("allow_missing", boolean, only_named=True),
             Parameter("ignore_extra_columns", boolean, only_named=True),
             Parameter("hive_partitioning", boolean, only_named=True),

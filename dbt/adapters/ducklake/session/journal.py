@@ -45,7 +45,8 @@ class Step:
             ConflictError: the caller would receive a different result.
         """
         result = self.action()
-        changed = self.received(result) != self.received(self.result)
+        now, before = self.received(result), self.received(self.result)
+        changed = now != before and repr(now) != repr(before)  # NaN differs from NaN, and its text does not
         if (self.counts_read or counts) and isinstance(result, Result):
             changed = changed or result.counts != self.result.counts
         if changed:

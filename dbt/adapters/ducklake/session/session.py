@@ -79,7 +79,7 @@ class LakeSession(TransactionalWork):
         Raises:
             DuckLakeError: the statement failed; the lake and the open transaction are unchanged.
         """
-        with self._job_group(text):
+        with self.job_group(text):
             statement = parse(text)
             match statement:
                 case Begin():
@@ -129,7 +129,7 @@ class LakeSession(TransactionalWork):
     def bound(self, text: str) -> str:
         """Return a query for Spark, with temporary views in place of the lake's names. They last until this session's next statement."""
         self._prevent("the caller received a query to run in Spark")
-        with self._job_group(text):
+        with self.job_group(text):
             return self._run(lambda env: env.bound(references(text)))[0]
 
     def table(self, name: str) -> DataFrame:
@@ -169,7 +169,7 @@ class LakeSession(TransactionalWork):
     def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
         """Return the columns of a table, view or temporary view with Spark's types, now or at a snapshot or timestamp."""
         at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
-        with self._job_group("columns"):
+        with self.job_group("columns"):
             return self.record_read(lambda: self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0])
 
     def record_read(self, read: Callable[[], T]) -> T:
@@ -186,7 +186,7 @@ class LakeSession(TransactionalWork):
         """Convert a PySpark, pandas, pandas-on-Spark, polars or Arrow table to a DataFrame of this session."""
         from ..spark.rows.frames import to_dataframe
 
-        with self._job_group("rows of a Python model"):
+        with self.job_group("rows of a Python model"):
             return to_dataframe(self.spark(), rows)
 
     def cache(self, name: str) -> int:
@@ -195,7 +195,7 @@ class LakeSession(TransactionalWork):
         Returns:
             The number of rows.
         """
-        with self._job_group(f"cache {name}"):
+        with self.job_group(f"cache {name}"):
             return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], not_received)[0]
 
     def load_seed(
@@ -233,7 +233,7 @@ class LakeSession(TransactionalWork):
         def load() -> int:
             return self._run(loaded)[0]
 
-        with self._job_group(f"seed {schema}.{name}"):
+        with self.job_group(f"seed {schema}.{name}"):
             return self._record_step(load, not_received)[0]
 
     def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
@@ -250,12 +250,12 @@ class LakeSession(TransactionalWork):
         def stage() -> None:
             self._run(lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
-        with self._job_group("positions"):
+        with self.job_group("positions"):
             self._record_step(stage, not_received)
 
     def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
         """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions."""
-        with self._job_group("positions"):
+        with self.job_group("positions"):
             return self._run(lambda env: position_obstacles(env, Name(tuple(model))))[0]
 
     # -- internal --------------------------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ class LakeSession(TransactionalWork):
 
         def fetch_rows(frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
             in_own_transaction = step is not None and journal is self._journal
-            with self._job_group(self._description):
+            with self.job_group(self._description):
                 self.spark()
                 try:
                     rows = fetch_again(limit) if in_own_transaction else self._fetched(fetch, frame, limit)

@@ -80,9 +80,14 @@ class StagedNodes:
             return self._catalog_of(lake).begin(allow) if run is None else run.begin(lake, allow)
 
     def deferred_of(self, node: str | None) -> list[str] | None:
-        """Return the list that collects maintenance statements of a node; None if they can run now."""
+        """Return the list that collects maintenance statements of a node, or of a hook of the command; None if they can run now.
+
+        Those of a hook wait for the end of the command as long as nodes are staged: they would change or remove the files of these nodes.
+        """
         staged = self._staged.get(node) if node is not None else None
-        return None if staged is None else staged.run.deferred
+        if staged is not None:
+            return staged.run.deferred
+        return self.deferred if self._staged and node not in self._plans else None
 
     def record_test(self, test: str, failure: str | None) -> None:
         """Record the result of a test, and publish the nodes that waited for it and for nothing else.

@@ -235,7 +235,7 @@ class TransactionalWork(SparkWork):
         state.lake, state.schema, state.temporary = journal.lake, journal.schema, journal.temporary
         self._transactions, self._journal = transactions, None
         try:
-            with self._job_group(f"again: {self._description}"):
+            with self.job_group(f"again: {self._description}"):
                 try:
                     transactions.on(journal.lake)
                     transactions.require_unchanged_definitions(changed)

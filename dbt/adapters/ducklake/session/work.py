@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CancelledError, DuckLakeError
+from ..errors import CancelledError, DuckLakeError, EngineError
 from ..run.environment import SessionState
 from ..spark.errors import translate
 from ..spark.session.node_settings import PreviousSettings, apply_settings, node_settings, restore_settings
@@ -109,7 +109,7 @@ class SparkWork:
         return None if scope is None else self._progress(scope.group)
 
     @contextmanager
-    def _job_group(self, description: str) -> Iterator[None]:
+    def job_group(self, description: str) -> Iterator[None]:
         """Run Spark jobs in this session's job group, and translate Spark's errors to ours."""
         if self._scopes is not None:  # nested: the outer block does the work
             yield
@@ -118,8 +118,11 @@ class SparkWork:
             self._cancelled.clear()
         self._description = description
         if self._spark is not None and self.runtime.has_lost(self._spark):
+            lost_rows = self.in_transaction and bool(self._state.cached)
             self._spark, self._previous_settings = None, {}
             self._state.forget_spark()
+            if lost_rows:  # their queries would read what the transaction has changed since
+                raise EngineError("Spark ended during the transaction, and the rows that it had cached are lost. Run the transaction again")
         try:
             with WATCH.running(self._current_work()), ExitStack() as self._scopes:
                 yield

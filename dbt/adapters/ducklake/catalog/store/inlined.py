@@ -113,15 +113,16 @@ def _read(
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
     readable = [_readable(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
     query = select(*fixed, *readable).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
-    return [_decoded(inlined, row) for row in connection.execute(query)]
+    return [_decoded(dialect, inlined, row) for row in connection.execute(query)]
 
 
-def _decoded(inlined: InlinedTable, row: Any) -> tuple[Any, ...]:
+def _decoded(dialect: CatalogDialect, inlined: InlinedTable, row: Any) -> tuple[Any, ...]:
     row_id, begin, end = row[:3]
     if not (_is_number(row_id) and _is_number(begin) and (end is None or _is_number(end))):
         raise damaged_row(inlined.name, f"row_id={row_id}, begin_snapshot={begin}, end_snapshot={end}", "needs numbers there, 0 or more")
     try:
-        return (row_id, begin, end, *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True)))
+        cells = (decode(cell, each, sql_structs=dialect.sql_structs) for cell, each in zip(row[3:], inlined.columns, strict=True))
+        return (row_id, begin, end, *cells)
     except LakeError as error:
         raise LakeError(f"{inlined.name} (row_id={row_id}): {error}") from error
 

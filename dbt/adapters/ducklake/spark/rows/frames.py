@@ -82,8 +82,18 @@ def _from_arrow(spark: SparkSession, table: pa.Table) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     plain = pa.schema([field.with_type(_spark_type(field.type)) for field in table.schema])
-    table = table.cast(plain)
+    columns = [column.cast(field.type, safe=not _has_nanoseconds(column.type)) for column, field in zip(table.columns, plain, strict=True)]
+    table = pa.Table.from_arrays(columns, schema=plain)
     return spark.createDataFrame(table, schema=from_arrow_schema(plain, prefer_timestamp_ntz=True))
+
+
+def _has_nanoseconds(kind: pa.DataType) -> bool:
+    """Whether values of the type lose digits as microseconds, which are cut off as everywhere in Spark."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(kind):
+        return any(_has_nanoseconds(kind.field(index).type) for index in range(kind.num_fields))
+    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
 
 
 def _spark_type(kind: pa.DataType) -> pa.DataType:

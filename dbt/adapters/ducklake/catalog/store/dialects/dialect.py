@@ -139,6 +139,9 @@ class CatalogDialect:
     read_as_text: frozenset[str] = field(default_factory=frozenset)
     """DuckLake types whose inlined values the driver would change; queries cast them to text."""
 
+    sql_structs: bool = True
+    """Whether DuckDB stores the structs of inlined rows as SQL text; otherwise they have a type of the database."""
+
     readable_inlined: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = unchanged
     """Converts an inlined column to an expression that the driver can read, before the cast of `read_as_text`."""
 

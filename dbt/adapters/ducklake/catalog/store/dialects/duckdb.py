@@ -173,6 +173,7 @@ DUCKDB = CatalogDialect(
     readable_inlined=_readable_inlined,
     # Python's last date is 9999-12-31, which DuckDB's client also returns for infinity; nested values may contain such dates.
     read_as_text=frozenset(name for name in NAMES if not _is_exact_in_python(leaf_type(name))),
+    sql_structs=False,
     parse_number=_parse_number,
     write_lock=_write_lock,
     indexes=False,  # DuckDB's scans do not need indexes, which make updates slower
