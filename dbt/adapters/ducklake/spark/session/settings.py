@@ -72,6 +72,9 @@ PROTECTED: Mapping[str, Protected] = {
     ),
     "spark.sql.parquet.binaryAsString": Protected("false", _TYPES),
     "spark.sql.legacy.parquet.nanosAsLong": Protected("true", "nanoseconds are read as BIGINT, which the scan converts to timestamps"),
+    "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing": Protected(
+        "false", "a struct whose fields are all newer than a file is not NULL in its rows"
+    ),
     "spark.sql.timeType.enabled": Protected("true", "columns of the type TIME could not be read without it"),
     "spark.sql.parser.escapedStringLiterals": Protected("false", "the SQL of this adapter escapes string literals with a backslash"),
     "spark.sql.caseSensitive": Protected("false", "names in a lake are case-insensitive"),
