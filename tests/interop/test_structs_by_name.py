@@ -56,6 +56,7 @@ def test_updates_and_merges_store_by_name(session: LakeSession) -> None:
         ("STRUCT<lat: INT, lng: INT>", "named_struct('x', 1, 'y', 2)", '{"lat":1,"lng":2}'),  # other names: by position
         ("STRUCT<lat: INT, lng: INT>", "struct(1, 2)", '{"lat":1,"lng":2}'),
         ("STRUCT<id: BIGINT, lng: INT>", "struct(id, 2)", '{"id":0,"lng":2}'),  # its fields are id and col2
+        ("ARRAY<STRUCT<a: INT, b: INT>>", "arrays_zip(array(1), array(2))", '[{"a":1,"b":2}]'),  # its fields are 0 and 1
     ],
 )
 def test_structs_at_any_depth_are_stored_by_name(session: LakeSession, kind: str, value: str, expected: str) -> None:

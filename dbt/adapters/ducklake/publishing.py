@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt import selected_resources
@@ -125,8 +126,9 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         return []
     origin = provenance_of(config, None)
     reason = obstacle(results, publish_on)
-    if not results and selected_resources.SELECTED_RESOURCES and publish_on != ALWAYS:
-        reason = "no selected node ran"  # a hook before them failed, and dbt's flag `skip_nodes_if_on_run_start_fails` is set
+    skipped = get_flags().SKIP_NODES_IF_ON_RUN_START_FAILS and selected_resources.SELECTED_RESOURCES  # type: ignore[no-untyped-call]
+    if not results and skipped and publish_on != ALWAYS:
+        reason = "no selected node ran, because an on-run-start hook failed"
     changed = run.changed_names()
     try:
         if reason is not None:

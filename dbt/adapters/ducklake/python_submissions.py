@@ -64,7 +64,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     proxy = ModelSession(session)
     vars(module).update(session=proxy, spark=proxy)
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
-    failure = ""
+    failure: tuple[Exception, str] | None = None
     with _within(seconds, node["name"], session.cancel), session.job_group(f"Python model {node['name']}"):
         session.spark()  # functions of PySpark such as `udf` need an active session
         try:
@@ -72,11 +72,12 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
         except CancelledError:
             raise
         except Exception as error:
-            failure = _own_traceback(error, filename)
+            failure = error, _own_traceback(error, filename)
         finally:
             linecache.cache.pop(filename, None)
-    if failure:
-        raise DbtRuntimeError(f"Python model {node['name']} failed:\n{failure}")
+    if failure is not None:  # raised here, because the job group would translate it as an error of Spark
+        cause, text = failure
+        raise DbtRuntimeError(f"Python model {node['name']} failed:\n{text}") from cause
 
 
 def _timeout(node: Mapping[str, Any]) -> float | None:

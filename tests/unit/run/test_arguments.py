@@ -110,6 +110,6 @@ def test_a_table_and_a_schema_have_one_name_and_the_others_are_understood() -> N
 
 
 def test_an_empty_name_is_refused() -> None:
-    with pytest.raises(StatementError, match="a name, or leave it out"):
+    with pytest.raises(StatementError, match="a name that is not empty"):
         arguments(call("table_name => ''"), (Parameter("table_name", identifier),))
     assert arguments(call("table_name => NULL"), (Parameter("table_name", identifier),)) == {"table_name": None}

@@ -36,6 +36,15 @@ CASES = [
         "select *, x.rowid from t join u x using (a)",
         "select * EXCEPT (`x`.`rowid`), x.rowid from [t] AS `t` join [u+rowid] x using (a)",
     ),
+    ("select x.filename, x.* from (s.t) x", "select x.filename, x.* EXCEPT (`x`.`filename`) from ([s.t+filename] AS `t`) x"),
+    (
+        "select upper(a) as filename from t where filename = 'x'",
+        "select upper(a) as filename from [t+filename] AS `t` where filename = 'x'",
+    ),
+    (
+        "select upper(a) as rowid from t join u on rowid = 1 group by rowid",
+        "select upper(a) as rowid from [t+rowid] AS `t` join [u+rowid] AS `u` on rowid = 1 group by rowid",
+    ),
     ("select s.rowid from t", "select s.rowid from [t] AS `t`"),
     (
         "select upper(p) as filename, count(*) from t group by filename",

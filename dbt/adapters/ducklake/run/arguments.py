@@ -47,7 +47,7 @@ def identifier(value: object) -> str:
     """Return the name of a schema or table. An empty one is refused: without a name, some procedures change the whole lake."""
     name = text(value)
     if not name:
-        raise ValueError("a name, or leave it out")
+        raise ValueError("a name that is not empty")
     return name
 
 

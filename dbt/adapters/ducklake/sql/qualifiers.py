@@ -85,11 +85,12 @@ def _rename_one(scope: Scope, dotted: tuple[int, int], source: Source, outer: Se
 def _collision(scope: Scope, owner: _Owner, called: str, *, is_star: bool) -> tuple[Scope, Reference | None] | None:
     """Return the innermost relation that Spark would take `called` for in place of the owner; None if there is none."""
     for inner in scope.enclosing():
-        if inner is owner.scope and not is_star:
-            break  # Spark finds a column of two relations in one FROM by its name, or refuses it
         for name, other in inner.names():
-            if name == called and not (inner is owner.scope and other == owner.reference):
-                return inner, other
+            if name != called or (inner is owner.scope and other == owner.reference):
+                continue
+            has_alias = other is not None and other.start in inner.aliases
+            if inner is not owner.scope or is_star or has_alias:
+                return inner, other  # else Spark finds a column of two relations in one FROM by its name, or refuses it
         if inner is owner.scope:
             break
     return None

@@ -26,6 +26,7 @@ ENDS_FROM = words(
     "SET QUALIFY LATERAL INSERT |>",
 )
 SET_OPERATIONS = words("UNION EXCEPT MINUS SETMINUS INTERSECT")
+ENDS_FILTERS = words("SELECT GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE QUALIFY")
 NATURAL_JOINS = words("JOIN INNER CROSS LEFT RIGHT FULL SEMI ANTI OUTER")
 AFTER_QUERY = SET_OPERATIONS | words("ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW |>")
 BEFORE_BARE_ALIAS = words(") ] END")
@@ -196,6 +197,8 @@ class _Finder:
             query: the token is not in parentheses.
         """
         token, before, after = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
+        if token.word in ENDS_FILTERS:
+            self._scope.filters = False
         if token.word == "SELECT":
             self._scope.selects = True
         elif token.word == "NATURAL" and after in NATURAL_JOINS:
@@ -209,7 +212,7 @@ class _Finder:
             if before == "AS" or (query and before in BEFORE_BARE_ALIAS):
                 if query and fold(self.source.token(index - 2).text) != name:
                     self._scope.defined.add(name)
-            elif name not in self._scope.defined:
+            elif self._scope.filters or name not in self._scope.defined:
                 self._scope.add_virtual_column(name)
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
@@ -286,7 +289,7 @@ class _Finder:
 
     def _relation(self, index: int, stop: int, ctes: CTES) -> int:
         """Read a relation and its alias; return the index after them."""
-        bare = False
+        self._scope.filters, bare = True, False
         while self.source.token(index).word in ("LATERAL", "STREAM") and self._is_keyword_before_relation(index):
             bare = self.source.token(index).word == "STREAM"
             index += 1
@@ -299,9 +302,14 @@ class _Finder:
         if token.word == "(":
             if self.source.query_starts(index) and not self._begins_with_relation(index):
                 self.scan(index + 1, self.source.partner[index], ctes)
-            else:
-                self._parenthesized(index, ctes)
-            return self._alias(self.source.skip(index), stop)
+                return self._alias(self.source.skip(index), stop)
+            before = len(self._scope.references)
+            self._parenthesized(index, ctes)
+            end = self._alias(self.source.skip(index), stop)
+            if end > self.source.skip(index):
+                inside = self._scope.references[before:]
+                self._scope.groups.update(dict.fromkeys((each.start for each in inside), self._scope.other_names[-1]))
+            return end
         after = self.source.token(index + 1)
         if token.word == "VALUES" and after.word != "." and after.kind not in (Kind.QUOTED, Kind.END):
             return self._values(index + 1, stop, ctes)

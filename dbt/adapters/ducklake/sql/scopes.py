@@ -28,6 +28,10 @@ class Scope:
     """The qualifiers, which may be empty, of the virtual columns named in this SELECT and its subqueries."""
     defined: set[str] = field(default_factory=set)
     """The names of virtual columns that the SELECT gave to expressions so far; later they mean these expressions."""
+    filters: bool = False
+    """Whether the place that is read is in FROM or WHERE, where the names of `defined` do not count."""
+    groups: dict[int, str] = field(default_factory=dict)
+    """The folded alias of the parentheses around a reference, by its start: `(s.t JOIN s.u USING (id)) x`."""
     selects: bool = False
     """Whether it has the word SELECT; the outermost scope of an expression has none."""
     joins_naturally: bool = False
@@ -46,19 +50,16 @@ class Scope:
 
     def _with_virtual(self, reference: Reference) -> Reference:
         """Return a reference with the virtual columns that may belong to it."""
-        called = replace(reference, called=self.aliases.get(reference.start) or reference.alias or reference.name.parts[-1])
-        named = self.virtual
-        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(can_qualify(qualifier, called) for qualifier in named.get(name, ())))
+        name = self.groups.get(reference.start) or self.aliases.get(reference.start) or reference.alias or reference.name.parts[-1]
+        called = replace(reference, called=name)
+        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(can_qualify(each, called) for each in self.virtual.get(name, ())))
         return replace(called, virtual=wanted, joined_naturally=self.joins_naturally) if wanted else reference
 
     def with_distinct_aliases(self) -> list[Reference]:
-        """Return the references. One without an alias gets its whole name as the alias if its last part means another relation too."""
+        """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""
         names: dict[str, set[tuple[str, ...]]] = {}
         for reference in self.references:
-            alias = self.aliases.get(reference.start)
-            if alias is not None:
-                names.setdefault(fold(alias), set()).add(())
-            elif not reference.aliased and reference.alias is None:
+            if not reference.aliased and reference.alias is None:
                 parts = folded(reference.name)
                 names.setdefault(parts[-1], set()).add(parts)
         return [
@@ -91,6 +92,6 @@ def folded(name: Name) -> tuple[str, ...]:
 
 
 def can_qualify(qualifier: tuple[str, ...], reference: Reference) -> bool:
-    """Whether a qualifier, which may be empty, can mean a reference."""
-    called = fold(reference.called or "")
-    return not qualifier or qualifier == (called,) or (len(qualifier) > 1 and folded(reference.name)[-len(qualifier) :] == qualifier)
+    """Whether a qualifier, which may be empty, can mean a reference; without a user's alias any end of its name can."""
+    ends_name = folded(reference.name)[-len(qualifier) :] == qualifier and (len(qualifier) > 1 or not reference.aliased)
+    return not qualifier or qualifier == (fold(reference.called or ""),) or ends_name

@@ -91,6 +91,8 @@ def _has_nanoseconds(kind: pa.DataType) -> bool:
     """Whether values of the type lose digits as microseconds, which are cut off as everywhere in Spark."""
     import pyarrow as pa
 
+    if pa.types.is_dictionary(kind):
+        return _has_nanoseconds(kind.value_type)
     if pa.types.is_nested(kind):
         return any(_has_nanoseconds(kind.field(index).type) for index in range(kind.num_fields))
     return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")

@@ -86,14 +86,15 @@ def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, colu
 def _in_order(source: T.StructType, target: T.StructType) -> list[T.StructField] | None:
     """Return the source's fields in the order of the target's.
 
-    They are matched by name, or by position if no name of the source is one of the target. Names that Spark made, such as `col2`, do not
-    count. None if only some of the names are those of the target: it is not clear which field is meant.
+    They are matched by name, or by position if no name of the source is one of the target. Names that Spark made, such as `col2`, `_2`
+    or `1` for the second field, do not count. None if only some of the names are those of the target: it is not clear which field is meant.
     """
     by_name = {fold(field.name): field for field in source.fields}
     names = [fold(field.name) for field in target.fields]
     if len(names) == len(source) == len(by_name) and by_name.keys() == set(names):
         return [by_name[name] for name in names]
-    given = [(index, fold(field.name)) for index, field in enumerate(source.fields) if fold(field.name) != f"col{index + 1}"]
+    made = [(f"col{index + 1}", f"_{index + 1}", str(index)) for index in range(len(source))]
+    given = [(index, fold(field.name)) for index, field in enumerate(source.fields) if fold(field.name) not in made[index]]
     by_position = not any(name in names for _, name in given) or all(name == names[index] for index, name in given)
     return source.fields if by_position else None
 
