@@ -253,6 +253,33 @@ def test_nested_strings_that_duckdb_inlined(catalog: CatalogUnderTest, session: 
     assert sorted(found) == sorted((each,) * 4 for each in strings)
 
 
+def test_values_from_spark_are_inlined_as_duckdb_reads_them(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    session.execute("CREATE TABLE t (id INT, n TIMESTAMP_NS, l ARRAY<TIMESTAMP_NS>, j JSON)")
+    first = "'2020-01-02 03:04:05.123456789'"
+    session.execute(f"INSERT INTO t SELECT 1, {first}, array({first}), '{{\"a\": [1]}}'")
+    session.execute("INSERT INTO t VALUES (2, 'infinity', NULL, '[1, 2]')")
+    assert files(catalog) == 0
+    found = duck.execute("SELECT id, n::VARCHAR, l::VARCHAR, j FROM t ORDER BY id").fetchall()
+    assert found == [
+        (1, "2020-01-02 03:04:05.123456789", "['2020-01-02 03:04:05.123456789']", '{"a": [1]}'),
+        (2, "infinity", None, "[1, 2]"),
+    ]
+    for wrong in ('{"a":1} xyz', "1 2", "1,2", '{"a":1}}', "[1],", "1],[2", "", '{"a":1,"a":2} x'):
+        with pytest.raises(DataError, match="not of the type json"):
+            session.execute(f"INSERT INTO t SELECT 3, NULL, NULL, '{wrong}' FROM range(1)")
+    session.execute('INSERT INTO t SELECT 4, NULL, NULL, \'{"a":1,"a":2}\' FROM range(1)')
+
+
+def test_an_overwritten_partition_of_a_uuid_in_upper_case(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    uuid = "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"
+    session.execute("CREATE TABLE t (u UUID, a INT) PARTITIONED BY (u)")
+    session.execute(f"INSERT INTO t VALUES ('{uuid}', 1)")
+    session.execute(f"INSERT OVERWRITE t PARTITION (u = '{uuid}') SELECT 2")
+    assert duck.execute("SELECT a FROM t").fetchall() == [(2,)]
+
+
 # -- both writers in turn ------------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .files import DataFile, WrittenFile
+from .objects import Column
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Compacted:
     file: WrittenFile | None
     row_id_start: int | None = None
     """Not None if the rows have consecutive row ids from this number on, which are not embedded in the file."""
+    columns: tuple[Column, ...] = ()
+    """The columns with which the file was written, which may be those of an earlier schema."""
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,8 @@ class FlushedFile:
     first_row_id: int
     delete_file: WrittenDeleteFile | None = None
     """The positions of the rows in the new file that are already deleted; `data_file_id` is not used."""
+    columns: tuple[Column, ...] = ()
+    """The columns with which the file was written, which may be those of an earlier schema."""
 
 
 @dataclass(frozen=True)

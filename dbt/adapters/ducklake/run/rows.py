@@ -79,6 +79,8 @@ def _assigned(value: str, column: Column, *, strict: bool) -> str:
         strict: whether casts in the session already raise such an error.
     """
     kind = spark_name(data_type_of(column))
+    if column.type == "uuid":
+        value = f"lower({value})"  # as it is stored
     if strict:
         return f"CAST({value} AS {kind})"
     error = f"CAST(raise_error({spark_literal(f'column {column.name}: the value does not fit the type {kind}')}) AS {kind})"

@@ -22,7 +22,7 @@ from ..store.database import batches
 from ..store.inlined import has_delete_table, positions
 from .files import FileEntry, live_delete_files, schedule, write_data_file
 from .state import CommitState
-from .stats import widened_floats, without_bounds_of
+from .stats import double_columns, float_columns, without_bounds_of
 
 
 def write_compaction(state: CommitState, table: Table, table_id: int, compaction: Compaction) -> None:
@@ -38,10 +38,11 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
             state.remove(metadata_table, metadata_table.c.data_file_id, ids)
         for candidate in sources:
             schedule(state, candidate.file.data_file_id, candidate.file.path)
-    floats = widened_floats(state, table, table_id)
+    doubles = double_columns(state, table, table_id)
     for unit in compaction.units:
         if unit.file is not None:
-            _write_file(state, table, table_id, unit, without_bounds_of(unit.file, floats), compaction.rewrites)
+            file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))
+            _write_file(state, table, table_id, unit, file, compaction.rewrites)
     state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table_id)
 
 

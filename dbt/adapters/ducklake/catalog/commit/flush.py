@@ -22,7 +22,7 @@ from ..store import tables as t
 from ..store.inlined import clause, positions, registered
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
-from .stats import widened_floats, without_bounds_of
+from .stats import double_columns, float_columns, without_bounds_of
 
 
 def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
@@ -39,9 +39,9 @@ def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -
     """
     _drop_superseded(state, table_id)
     _remove_rows(state, table, flush)
-    floats = widened_floats(state, table, table_id)
+    doubles = double_columns(state, table, table_id)
     for flushed in flush.files:
-        exact = replace(flushed, file=without_bounds_of(flushed.file, floats))
+        exact = replace(flushed, file=without_bounds_of(flushed.file, doubles & float_columns(flushed.columns)))
         _write_file(state, table, table_id, exact, flush.partition_id)
     write_flushed_deletes(state, table, table_id, flush)
     added = sum(flushed.file.size_bytes for flushed in flush.files)

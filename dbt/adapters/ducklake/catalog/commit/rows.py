@@ -22,7 +22,15 @@ from .files import FileEntry, supersede_delete_files, write_data_file, write_del
 from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
-from .stats import TableStats, read_table_stats, widened_floats, without_bounds_of, without_former_bounds, write_table_stats
+from .stats import (
+    TableStats,
+    double_columns,
+    former_float_columns,
+    read_table_stats,
+    without_bounds_of,
+    without_former_bounds,
+    write_table_stats,
+)
 
 
 def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
@@ -162,7 +170,8 @@ def write_restored(state: CommitState, table: Table, table_id: int, restored: Re
     if restored.former_id is not None:
         _write_column_history(state, table, table_id, restored.former_id)
         stats = TableStats(next_row_id=read_table_stats(state.connection, restored.former_id).next_row_id)
-    floats = widened_floats(state, table, table_id, *(() if restored.former_id is None else (restored.former_id,)))
+    former_floats = former_float_columns(state, table_id, *(() if restored.former_id is None else (restored.former_id,)))
+    floats = double_columns(state, table, table_id) & former_floats
     for each in restored.files:
         file_id = state.new_file_id()
         entry = FileEntry(file_id, state.snapshot_id, each.row_id_start, state.known_id(each.partition_id))

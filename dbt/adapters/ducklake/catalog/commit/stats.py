@@ -8,7 +8,7 @@ existing rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -94,24 +94,28 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
     return replace(changes, files=files, inlined=inlined)
 
 
-def widened_floats(state: CommitState, table: Table, *table_ids: int) -> frozenset[int]:
-    """Return the ids of the columns that are float64 and were float32. A file with the columns of an earlier schema gets no bounds in them.
+def double_columns(state: CommitState, table: Table, table_id: int) -> frozenset[int]:
+    """Return the ids of the columns that are float64, also if a concurrent writer changed their type since the transaction began.
 
-    DuckDB casts the text of a bound to the new type, and the shortest text of a float32 is not its exact value. A concurrent writer
-    may have changed the type since the transaction began.
-
-    Args:
-        state: the attempt.
-        table: the table's definition.
-        table_ids: the table's id in the catalog, and that of the table whose files it gets.
+    A file in which such a column is float32 gets no bounds in it. DuckDB casts the text of a bound to the new type, and the shortest text
+    of a float32 is not its exact value.
     """
     source = t.column
-    type_name = func.lower(source.c.column_type)
-    query = select(source.c.column_id, type_name, source.c.end_snapshot).where(source.c.table_id.in_(table_ids))
-    rows: Sequence[Any] = state.connection.execute(query.where(type_name.in_(["float32", "float64"]))).all()
-    doubles = {leaf.column_id for leaf in _walk(table) if leaf.type == "float64"}
-    doubles |= {column_id for column_id, kind, end in rows if kind == "float64" and end is None}
-    return frozenset(doubles & {column_id for column_id, kind, _ in rows if kind == "float32"})
+    live = (source.c.table_id == table_id, source.c.end_snapshot.is_(None), func.lower(source.c.column_type) == "float64")
+    changed: Iterable[int] = state.connection.execute(select(source.c.column_id).where(*live)).scalars()
+    return frozenset({leaf.column_id for leaf in _walk(table) if leaf.type == "float64"} | set(changed))
+
+
+def float_columns(columns: Iterable[Column]) -> frozenset[int]:
+    """Return the ids of the columns and nested fields that are float32."""
+    return frozenset(leaf.column_id for column in columns for leaf in column.walk() if leaf.type == "float32")
+
+
+def former_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]:
+    """Return the ids of the columns of tables that were ever float32."""
+    source = t.column
+    query = select(source.c.column_id).where(source.c.table_id.in_(table_ids), func.lower(source.c.column_type) == "float32")
+    return frozenset(state.connection.execute(query).scalars())
 
 
 def without_bounds_of(file: WrittenFile, column_ids: frozenset[int]) -> WrittenFile:

@@ -132,4 +132,4 @@ def _file(
         storage.remove([path])
         raise
     snapshots = begins.to_pylist()
-    return FlushedFile(file, min(snapshots), max(snapshots), min(row_ids.to_pylist()), delete_file)
+    return FlushedFile(file, min(snapshots), max(snapshots), min(row_ids.to_pylist()), delete_file, layout)

@@ -38,6 +38,9 @@ def _values(data: Any, column: Column) -> list[Any]:
                 dict(zip(names, row, strict=True)) if valid else None
                 for valid, row in zip(data.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
             ]
+    if column.type == "timestamp_ns" and pa.types.is_integer(type_):  # as Spark writes it to files
+        data = data.cast(pa.timestamp("ns"))
+        type_ = data.type
     if pa.types.is_date(type_):
         return [None if days is None else decode(date_text(days), column) for days in data.cast(pa.int32()).to_pylist()]
     if pa.types.is_time(type_) or pa.types.is_timestamp(type_):

@@ -109,12 +109,19 @@ def _variant(value: Any, column: Column) -> dict[str, bytes]:
     return dict(zip(("value", "metadata"), value, strict=True))
 
 
+def _plain_number(text: str) -> str:
+    """Refuse digits of other scripts, and underscores, which Python accepts in numbers and Spark does not."""
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return text.strip()
+
+
 def _number(value: Any) -> Decimal:
     if isinstance(value, bool):
         return Decimal(int(value))
     if isinstance(value, float):
         value = repr(value)
-    number = Decimal(value.strip() if isinstance(value, str) else value)
+    number = Decimal(_plain_number(value) if isinstance(value, str) else value)
     if not number.is_finite():
         raise ValueError
     return number
@@ -154,11 +161,11 @@ def _boolean(value: Any) -> bool:
 
 
 def _float(value: Any) -> float:
-    return float(value)
+    return float(_plain_number(value) if isinstance(value, str) else value)
 
 
 def _float32(value: Any) -> float:
-    number = float(value)
+    number = _float(value)
     struct.pack("<f", number)
     return number
 
@@ -271,12 +278,17 @@ def _interval(value: Any) -> str:
 
 def _rounded(unit: int) -> Convert:
     """Return a function that converts to microseconds, rounded to `unit` microseconds as in DuckDB."""
-    return lambda value: (_timestamp(value) + unit // 2) // unit * unit
+
+    def convert(value: Any) -> int:
+        micros = _timestamp(value)
+        return micros if abs(micros) >= INFINITY_MICROS else (micros + unit // 2) // unit * unit
+
+    return convert
 
 
 def _json(value: Any) -> str:
     if isinstance(value, str):
-        json.loads(value)
+        json.dumps(json.loads(value), ensure_ascii=False).encode()  # half of a surrogate pair has no bytes
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
 

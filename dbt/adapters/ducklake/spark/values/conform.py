@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[SparkColumn, LeafType, str], SparkColumn]
 
+_SECOND = "dbt-ducklake: end of value"
 _DATA_ERROR = re.compile(f"{re.escape(ERROR_START)}(.*?){re.escape(ERROR_END)}", re.DOTALL)
 
 
@@ -111,8 +112,14 @@ def _not_negative(value: SparkColumn, leaf: LeafType, where: str) -> SparkColumn
 
 
 def _is_json(value: SparkColumn) -> SparkColumn:
-    """Whether a string is strict JSON. `try_parse_json` refuses repeated keys, and `get_json_object` accepts single quotes."""
-    return F.try_parse_json(value).isNotNull() | (F.get_json_object(value, "$").isNotNull() & ~value.contains("'"))
+    """Whether a string is one value of strict JSON.
+
+    `try_parse_json` refuses repeated keys, and `get_json_object` accepts single quotes. Both ignore what follows the first value, so the
+    string becomes the first element of an array, and the second element must be ours.
+    """
+    array = F.concat(F.lit("["), value, F.lit(f',"{_SECOND}"]'))
+    strict = F.variant_get(F.try_parse_json(array), "$[1]", "string") == _SECOND
+    return strict | ((F.get_json_object(array, "$[1]") == _SECOND) & ~value.contains("'"))
 
 
 def _rounded(value: SparkColumn, leaf: LeafType, _where: str) -> SparkColumn:

@@ -85,7 +85,7 @@ def write_compacted(spark: SparkSession, groups: Sequence[Group], job: Job) -> l
             written = _write(spark, [groups[number] for number in chosen], job, row_ids)
             for index, number in enumerate(chosen):
                 start = None if row_ids else groups[number][0].file.row_id_start
-                compacted[number] = Compacted(groups[number], written.get(index), start)
+                compacted[number] = Compacted(groups[number], written.get(index), start, job.layout.columns)
     except BaseException:
         storage.remove(unit.file.path for unit in compacted.values() if unit.file is not None)
         raise
