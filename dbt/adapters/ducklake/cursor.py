@@ -116,7 +116,7 @@ class LakeHandle:
             CancelledError: it was.
         """
         if self._cancelled:
-            raise CancelledError("The statement was cancelled; nothing was committed")
+            raise CancelledError
 
     def close(self) -> None:
         """Roll back and close the session."""

@@ -102,3 +102,6 @@ class EngineError(DuckLakeError):
 
 class CancelledError(EngineError):
     """The statement was cancelled before it committed; the lake is unchanged."""
+
+    def __init__(self, message: str = "The statement was cancelled; nothing was committed", condition: str | None = None) -> None:
+        super().__init__(message, condition)

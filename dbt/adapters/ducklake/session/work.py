@@ -95,7 +95,7 @@ class SparkWork:
 
     def _require_not_cancelled(self) -> None:
         if self._cancelled.is_set():
-            raise CancelledError("The statement was cancelled; nothing was committed")
+            raise CancelledError
 
     def _current_work(self) -> RunningWork:
         """Return what the next statement is part of: a node with all of its statements, or the statement alone."""

@@ -87,7 +87,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     messages = list(_messages(error))
     everything = "\n".join(messages)
     if _CANCELLED.search(everything):
-        return CancelledError("The statement was cancelled; nothing was committed", "SPARK_JOB_CANCELLED")
+        return CancelledError(condition="SPARK_JOB_CANCELLED")
     invalid = data_error(everything)
     if invalid is not None:
         return invalid

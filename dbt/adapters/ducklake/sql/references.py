@@ -385,14 +385,17 @@ class _Finder:
             parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
             self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[index].end, Name(parts)))
         last = self.tokens[index]
-        qualifier = tuple(fold(token.identifier) for token in self.tokens[start : index - 1 : 2])
         if last.word == "*":
-            self._scope.stars.append((qualifier, index))
+            self._scope.stars.append((self._qualifier(start, index), index))
         elif not called and fold(last.identifier) in VIRTUAL_COLUMNS:
-            self._scope.add_virtual_column(fold(last.identifier), qualifier)
+            self._scope.add_virtual_column(fold(last.identifier), self._qualifier(start, index))
         if not called and index > start:
             self._scope.dotted_names.append((start, index + 1))
         return index + 1
+
+    def _qualifier(self, start: int, index: int) -> tuple[str, ...]:
+        """Return the folded parts of a dotted name before its last part, which is at `index`."""
+        return tuple(fold(token.identifier) for token in self.tokens[start : index - 1 : 2])
 
     @staticmethod
     def _may_follow(token: Token) -> bool:

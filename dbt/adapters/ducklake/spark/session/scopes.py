@@ -63,7 +63,7 @@ class Scope:
             CancelledError: the statement was cancelled.
         """
         if self.cancelled:
-            raise CancelledError("The statement was cancelled; nothing was committed")
+            raise CancelledError
 
 
 class Scopes:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ...errors import StatementError
+from ...format.files import ARROW_FIELD_ID
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.types import decimal_parameters
-
-FIELD_ID = b"PARQUET:field_id"
-"""The key in a field's metadata where PyArrow's Parquet writer expects the field id."""
 
 _BY_SPARK_TYPE: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -45,7 +43,7 @@ def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
 
 def arrow_field(column: Column) -> pa.Field:
     """Convert a column or nested field, with its field id."""
-    metadata = {FIELD_ID: str(column.column_id).encode()}
+    metadata = {ARROW_FIELD_ID: str(column.column_id).encode()}
     return pa.field(column.name, arrow_type(column), True, metadata)
 
 

@@ -19,10 +19,10 @@
 {% endmacro %}
 
 
-{# For an existing table: change only the differences. #}
-{% macro apply_layout(relation) %}
+{# For an existing table: change only the differences; with `resets_only`, only undo the layout of removed configs. #}
+{% macro apply_layout(relation, resets_only=false) %}
   {% if config.get('incremental_apply_config_changes', true) is not false %}
-    {% do alter_layout(relation, adapter.layout_actions(relation, configured_layout())) %}
+    {% do alter_layout(relation, adapter.layout_actions(relation, configured_layout(), resets_only=resets_only)) %}
   {% endif %}
 {% endmacro %}
 

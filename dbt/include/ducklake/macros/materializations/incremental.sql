@@ -18,9 +18,7 @@
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {% do begin_snapshot() %}
-  {% if rebuild %}
-    {% do require_first_build(existing_relation, target_relation) %}
-  {% endif %}
+  {% do require_first_build(existing_relation, target_relation) %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% if model.language == 'python' %}
@@ -43,9 +41,7 @@
         {{ get_create_table_as_sql(True, source_relation, query) }}
       {%- endcall %}
     {% endif %}
-    {% if config.get('incremental_apply_config_changes', true) is not false %}
-      {% do undo_removed_layout(target_relation) %}
-    {% endif %}
+    {% do apply_layout(target_relation, resets_only=true) %}
     {% set arguments = incremental_arguments(source_relation, existing_relation, target_relation) %}
     {% do apply_layout(target_relation) %}
     {% do keep_source_if_configured(source_relation) %}

@@ -13,9 +13,7 @@
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {% do begin_snapshot() %}
-  {% if not target_relation_exists %}
-    {% do require_first_build(none, target_relation) %}
-  {% endif %}
+  {% do require_first_build(target_relation if target_relation_exists else none, target_relation) %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% set strategy_macro = strategy_dispatch(config.get('strategy')) %}
