@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +93,22 @@ def test_more_rows_than_the_limit_are_written_by_spark(both: Both, monkeypatch: 
     limited = play(both, "limited", "")
     monkeypatch.setattr(small, "MAX_VALUES", 0)
     assert limited == play(both, "by_spark", "")
+
+
+def test_more_rows_than_the_limit_are_computed_once(both: Both, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def seen(number: int) -> int:
+        with (tmp_path / "seen").open("a") as log:
+            log.write(f"{number}\n")
+        return number + 100
+
+    both.session.spark().udf.register("seen", seen, "int")
+    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    monkeypatch.setattr(small, "MAX_VALUES", 2 * 10)
+    both.spark("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, CAST(id AS INT) AS n FROM range(20)")
+    assert both.session.execute("UPDATE t SET n = seen(n)").rowcount == 20
+    assert sorted(map(int, (tmp_path / "seen").read_text().split())) == list(range(20))
+    assert both.rows("SELECT * FROM t") == [(n, n + 100) for n in range(20)]
+    both.check_history("t")
 
 
 @pytest.mark.parametrize("values", [1_000_000, 0])

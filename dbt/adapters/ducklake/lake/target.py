@@ -34,9 +34,14 @@ class TargetScan:
         """Return the rows."""
         return scan(self.context.spark(), self.plan, lineage=True, virtual=self.virtual)
 
+    @property
+    def may_read_deleted(self) -> bool:
+        """Whether a statement may read the deleted rows too: there are some, and not too many."""
+        return 0 < self.plan.deleted_count <= MAX_DELETED
+
     def rows_with_deleted(self) -> DataFrame | None:
-        """Return the rows and the deleted rows of the same files; None if there are no deleted rows, or too many."""
-        if not 0 < self.plan.deleted_count <= MAX_DELETED:
+        """Return the rows and the deleted rows of the same files; None if the statement must not read these."""
+        if not self.may_read_deleted:
             return None
         return scan(self.context.spark(), self.plan.including_deleted(), lineage=True, virtual=self.virtual)
 

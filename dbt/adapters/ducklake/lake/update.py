@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter
 from ..format.objects import Table
@@ -11,8 +12,11 @@ from ..spark.rows.positions import collect_positions, positions_by_file
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows
-from .small import Changed, fetch_changed, most_rows, write_small
+from .small import Changed, fetch, fetch_changed, most_rows, write_small
 from .target import TargetScan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
@@ -28,15 +32,25 @@ def update(context: Context, table: Table, target: TargetScan, changed: Changed,
         within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
-    max_rows = most_rows(context, table)
-    small = fetch_changed(target, changed, table.columns, max_rows, extra=_LINEAGE, at_most=target.plan.max_rows) if max_rows else None
-    if small is not None:
-        positions = positions_by_file(small)
-        write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
-        return RowCounts(updated=end_rows(context, table, target.plan, positions))
-    with cached(changed(target.rows())) as rows:
+    max_rows, at_most = most_rows(context, table), target.plan.max_rows
+    if max_rows and (at_most <= max_rows or target.may_read_deleted):
+        small = fetch_changed(target, changed, table.columns, max_rows, extra=_LINEAGE, at_most=at_most)
+        if small is not None:
+            return _write_fetched(context, table, target, small)
+        max_rows = 0
+    with cached(changed(target.rows())) as rows:  # if they are too many to be fetched, they are not computed again
+        small = fetch(rows, table.columns, target.plan, max_rows, extra=_LINEAGE, at_most=at_most) if max_rows else None
+        if small is not None:
+            return _write_fetched(context, table, target, small)
         positions = collect_positions(rows)
         if not positions:
             return RowCounts()
         insert(context, table, rows.drop(LINEAGE_FILE, LINEAGE_POSITION), row_ids=True)
         return RowCounts(updated=end_rows(context, table, target.plan, positions))
+
+
+def _write_fetched(context: Context, table: Table, target: TargetScan, rows: pa.Table) -> RowCounts:
+    """Stage the new versions of fetched rows, which have LINEAGE columns."""
+    positions = positions_by_file(rows)
+    write_small(context, table, rows.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
+    return RowCounts(updated=end_rows(context, table, target.plan, positions))
