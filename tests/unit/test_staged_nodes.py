@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.session import Lake
 from dbt.adapters.ducklake.session.staged_nodes import NodePlan
+from tests.catalog_objects import table_of
 from tests.places import CatalogPlace
 
 PLANS = {
@@ -111,3 +112,63 @@ def test_maintenance_of_a_hook_waits_while_nodes_are_staged(lake: Lake) -> None:
         assert lake.nodes.deferred == ["CALL lake.delete_orphaned_files(cleanup_all => true)"]
     lake.end_run()
     assert lake.deferred_statements("master") is None
+
+
+LOGGING = {
+    "orders": NodePlan(tests=frozenset({"relationships"})),
+    "customers": NodePlan(frozenset({"orders"})),
+    "relationships": NodePlan(frozenset({"orders", "customers"}), is_test=True),
+}
+"""A test of the first table reads the second, so the second is built from staged rows."""
+
+
+def log(lake: Lake, name: str, seen: int) -> None:
+    """Append a row to the log in the transaction of a node, as `INSERT INTO log SELECT count(*) FROM log` does."""
+    with lake.session() as session:
+        session.node = lambda: name
+        session.set_commit_message(None, name)
+        session.begin()
+        with session.reading() as transaction:
+            table = table_of(transaction, "log")
+            assert sum(len(rows.rows) for rows in transaction.scan_plan(table).inlined) == seen
+            transaction.record_read(table.table_id)
+        session.execute(f"INSERT INTO log VALUES ({seen})")
+        session.commit()
+
+
+@pytest.fixture
+def logged(lake: Lake) -> Lake:
+    lake.end_run()
+    with lake.session() as session:
+        session.execute("CREATE TABLE log (n INT)")
+    lake.stage_nodes(LOGGING)
+    return lake
+
+
+def append_as_two_nodes(lake: Lake) -> None:
+    log(lake, "orders", 0)
+    log(lake, "customers", 1)
+    with lake.session() as session:
+        session.node = lambda: "relationships"
+        session.execute("DESCRIBE log")
+
+
+def test_nodes_that_append_to_a_table_and_read_it_are_published_one_after_the_other(logged: Lake) -> None:
+    append_as_two_nodes(logged)
+    assert logged.nodes is not None
+    logged.nodes.record_test("relationships", None)
+    logged.nodes.finish(LOGGING)
+    assert published(logged) == ["orders", "customers"]
+    assert logged.nodes.unpublished == {}
+
+
+def test_another_writer_of_the_table_that_a_node_reads_is_a_conflict(logged: Lake) -> None:
+    append_as_two_nodes(logged)
+    with logged.session() as other:
+        other.set_commit_message(None, "theirs")
+        other.execute("INSERT INTO log VALUES (9)")
+    assert logged.nodes is not None
+    with pytest.raises(ConflictError, match="was not published: cannot .*theirs"):
+        logged.nodes.record_test("relationships", None)
+        logged.nodes.finish(LOGGING)
+    assert published(logged) == ["theirs"]

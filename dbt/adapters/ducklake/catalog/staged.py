@@ -271,6 +271,8 @@ class Staged:
     inputs: frozenset[int] = frozenset()
     """The ids of changed tables whose changes a model has read. The model's position becomes the snapshot of this commit, so these tables
     may not change again."""
+    seen: frozenset[int] = frozenset()
+    """The ids of later snapshots whose changes the transaction has seen while they were staged. They are not concurrent to it."""
     commit_message: CommitMessage | None = None
     revision: object = field(default_factory=object, init=False, compare=False, repr=False)
     """A unique object for each state of the staged changes, so that readers can recognize a cached state."""

@@ -35,6 +35,8 @@ class _Staged:
     run: StagedRun
     needs: set[str]
     """The nodes whose staged changes it, or one of its tests, has read; they are published before it."""
+    started_from: frozenset[str] = frozenset()
+    """The nodes whose staged changes it has seen itself."""
     pending_tests: set[str] = field(default_factory=set)
     """The tests that have not passed yet."""
     has_tests: bool = False
@@ -149,7 +151,7 @@ class StagedNodes:
             self._require_publishable(needs)
         run = StagedRun(self._catalog_of, partial(self._changes, frozenset(needs)), self._ids)
         if not plan.is_test:
-            self._staged[node] = _Staged(run, needs, set(plan.tests), bool(plan.tests))
+            self._staged[node] = _Staged(run, needs, frozenset(needs), set(plan.tests), bool(plan.tests))
             return run
         self._tests[node] = run
         for name, staged in self._staged.items():
@@ -192,11 +194,18 @@ class StagedNodes:
             # a need that is not published yet: its tests read this node, so each waits for the other
             for other in sorted(self._all_needs(name) - {name}):
                 errors += self._attempt(other, StagedRun.require_committable)
-            errors += self._attempt(name, StagedRun.publish_alone)
+            errors += self._attempt(name, partial(self._publish_alone, name))
             if self._staged[name].failure is None:
                 self.deferred += self._staged.pop(name).run.deferred
         if errors:
             raise errors[0]
+
+    def _publish_alone(self, name: str, run: StagedRun) -> None:
+        snapshot = run.publish_alone()
+        if snapshot is not None:
+            for reader in self._staged.values():
+                if name in reader.started_from:
+                    reader.run.record_published(run, snapshot)
 
     def _attempt(self, name: str, action: Callable[[StagedRun], object]) -> list[ConflictError]:
         """Call an action for a node that can still be published. If it fails, the node is not published; return the error then."""

@@ -108,6 +108,12 @@ class StagedRun:
             self._remove_files()
         return snapshot
 
+    def record_published(self, run: StagedRun, snapshot: Snapshot) -> None:
+        """Record the snapshot of another run whose changes this run started from, so that it is no concurrent writer's."""
+        lake = run._changed
+        if lake in self._shared:
+            self._shared[lake].record_published(snapshot)
+
     def require_committable(self) -> None:
         """Require that publishing would find no conflict now.
 

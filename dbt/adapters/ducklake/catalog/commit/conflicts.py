@@ -32,7 +32,7 @@ _MAX_NAMED = 5
 
 
 def require_no_conflict(state: CommitState) -> None:
-    """Check this commit against every snapshot since the transaction began.
+    """Check this commit against every snapshot since the transaction began whose changes it has not seen.
 
     Raises:
         ConflictError: a concurrent writer's change forbids this commit, or the pinned snapshot or a later one has expired.
@@ -47,6 +47,7 @@ def require_no_conflict(state: CommitState) -> None:
             "snapshots that were committed during this transaction have already expired, so it is not known whether "
             "they conflict with it" + _RUN_AGAIN
         )
+    records = [record for record in records if record.snapshot.snapshot_id not in state.staged.seen]
     theirs: list[tuple[str | None, Change | Renamed]] = [(record.writer, change) for record in records for change in record.changes]
     theirs += [(None, renamed) for renamed in _renamed(state)]
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])

@@ -52,6 +52,7 @@ class SharedTransaction:
         self._start = self._staging.changes = start or Staged()
         self._whole = Transaction(cache, snapshot, retry, self._staging)
         self._lock = threading.Lock()
+        self._seen: frozenset[int] = frozenset()
         self.parts: list[Part] = []
         """The transactions that changed something, in the order of their commits."""
 
@@ -106,6 +107,11 @@ class SharedTransaction:
         own = self.own()
         return self._names(own, _changed(own))
 
+    def record_published(self, snapshot: Snapshot) -> None:
+        """Record the snapshot of changes that it started from, so that a commit does not take it for a concurrent writer's."""
+        with self._lock:
+            self._seen |= {snapshot.snapshot_id}
+
     def commit(self, message: CommitMessage) -> Snapshot | None:
         """Commit what was added, without the changes that it started from.
 
@@ -113,7 +119,7 @@ class SharedTransaction:
             ConflictError: a concurrent writer's change forbids it.
         """
         with self._lock:
-            self._staging.changes = replace(self.own(), commit_message=message)
+            self._staging.changes = replace(self.own(), commit_message=message, seen=self._seen)
         return self._whole.commit()
 
     def require_committable(self) -> None:
@@ -122,7 +128,7 @@ class SharedTransaction:
         Raises:
             ConflictError: a concurrent writer's change forbids it.
         """
-        self._whole.require_committable(self.own())
+        self._whole.require_committable(replace(self.own(), seen=self._seen))
 
     def keep(self, names: Collection[tuple[str, str]]) -> None:
         """Discard everything but the tables with these names (schema, table), and the new schemas that they are in."""
