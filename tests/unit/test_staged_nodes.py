@@ -114,6 +114,18 @@ def test_maintenance_of_a_hook_waits_while_nodes_are_staged(lake: Lake) -> None:
     assert lake.deferred_statements("master") is None
 
 
+def test_a_dry_run_of_maintenance_does_not_wait(lake: Lake) -> None:
+    with lake.session() as hook:
+        hook.node = lambda: "master"
+        hook.execute("CREATE TABLE earlier (id INT)")
+        build(lake, "orders")
+        result = hook.execute("CALL lake.expire_snapshots(older_than => TIMESTAMP '2100-01-01', dry_run => true)")
+        assert result.rows
+        hook.execute("CALL lake.cleanup_old_files(cleanup_all => true, dry_run => false)")
+        assert lake.nodes is not None
+        assert lake.nodes.deferred == ["CALL lake.cleanup_old_files(cleanup_all => true, dry_run => false)"]
+
+
 LOGGING = {
     "orders": NodePlan(tests=frozenset({"relationships"})),
     "customers": NodePlan(frozenset({"orders"})),

@@ -13,7 +13,7 @@ from ..sql.values import Call
 
 _SYNONYMS = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
 """Another name → the parameter's name. Some of the reference's procedures have `schema`, others `schema_name`; ours accept both."""
-_TRUE, _FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
+TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
 """The strings that DuckDB casts to a boolean."""
 
 
@@ -74,8 +74,8 @@ def number(value: object) -> float:
 def boolean(value: object) -> bool:
     """Return a boolean, also for a string or number that DuckDB casts to one."""
     word = fold(str(value))
-    if word in _TRUE or word in _FALSE:
-        return word in _TRUE
+    if word in TRUE or word in FALSE:
+        return word in TRUE
     raise ValueError("TRUE or FALSE")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..format.identifiers import fold
 from ..format.versions import CURRENT
 from ..lake.add_files import add_data_files
 from ..lake.migrate import migrate
@@ -10,13 +11,13 @@ from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call, Checkpoint, Statement
-from .arguments import Parameter, boolean, constant, identifier, strings, text
+from .arguments import TRUE, Parameter, boolean, constant, identifier, strings, text
 from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import Arguments, Procedure, key_of, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
 from .result import Result, local
 
 
@@ -35,10 +36,12 @@ def run_call(env: Environment, statement: Call) -> Result:
 
 
 def is_maintenance(statement: Statement) -> bool:
-    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name alone."""
+    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name alone. A dry run changes nothing, so it is not."""
     if isinstance(statement, Checkpoint):
         return True
-    return isinstance(statement, Call) and statement.name.parts[-1].lower().removeprefix("ducklake_") in MAINTENANCE
+    if not isinstance(statement, Call) or fold(statement.name.parts[-1]).removeprefix(PREFIX) not in MAINTENANCE:
+        return False
+    return not any(fold(each.name or "") == "dry_run" and fold(str(each.value)) in TRUE for each in statement.arguments)
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:

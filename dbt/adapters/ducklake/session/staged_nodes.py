@@ -86,10 +86,11 @@ class StagedNodes:
 
         Those of a hook wait for the end of the command as long as nodes are staged: they would change or remove the files of these nodes.
         """
-        staged = self._staged.get(node) if node is not None else None
-        if staged is not None:
-            return staged.run.deferred
-        return self.deferred if self._staged and node not in self._plans else None
+        with self._lock:
+            staged = self._staged.get(node) if node is not None else None
+            if staged is not None:
+                return staged.run.deferred
+            return self.deferred if self._staged and node not in self._plans else None
 
     def record_test(self, test: str, failure: str | None) -> None:
         """Record the result of a test, and publish the nodes that waited for it and for nothing else.
