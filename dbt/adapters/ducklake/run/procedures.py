@@ -36,7 +36,7 @@ def run_call(env: Environment, statement: Call) -> Result:
 
 
 def is_maintenance(statement: Statement) -> bool:
-    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name alone. A dry run changes nothing, so it is not."""
+    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name, and is not a dry run, which changes nothing."""
     if isinstance(statement, Checkpoint):
         return True
     if not isinstance(statement, Call) or fold(statement.name.parts[-1]).removeprefix(PREFIX) not in MAINTENANCE:
