@@ -14,6 +14,7 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.protocol import AdapterConfig
+from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
@@ -350,6 +351,11 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
             if reason is not None:
                 logger.info(f"{relation} must be built from all rows, because {reason}")
         return self._full_builds[key]
+
+    @available
+    def leaves_out_rows(self) -> bool:
+        """Whether the command has `--empty` or `--sample`; the `flags` of Jinja lack the latter."""
+        return any(bool(getattr(get_flags(), name, None)) for name in ("EMPTY", "SAMPLE"))  # type: ignore[no-untyped-call]
 
     @available.parse_none
     def set_positions(self, relation: DuckLakeRelation, query: str, rebuilt: bool) -> None:

@@ -22,7 +22,7 @@
     {%- do given.append('old_versions => true') -%}
   {%- endif -%}
   {%- set changes = 'ducklake_changes(' ~ given | join(', ') ~ ')' -%}
-  {%- if relation.limit is not none or relation.event_time_filter or flags.EMPTY or flags.SAMPLE -%}
+  {%- if relation.limit is not none or relation.event_time_filter or adapter.leaves_out_rows() -%}
     {%- set changes = '(select * from ' ~ changes ~ ' where false)' -%}
   {%- endif -%}
   {{ return(changes) }}
@@ -84,7 +84,7 @@
 
 {# Called by the materialization before it commits. Positions do not move if `--empty` or `--sample` left out rows. #}
 {% macro set_positions(relation, rebuilt) %}
-  {%- if model.language == 'sql' and not flags.EMPTY and not flags.SAMPLE -%}
+  {%- if model.language == 'sql' and not adapter.leaves_out_rows() -%}
     {%- do adapter.set_positions(relation, compiled_code, rebuilt) -%}
   {%- endif -%}
 {% endmacro %}
