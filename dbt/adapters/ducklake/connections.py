@@ -23,7 +23,7 @@ from dbt import selected_resources
 
 from .credentials import DuckLakeCredentials
 from .cursor import CommitOutcome, LakeCursor, LakeHandle
-from .errors import ConfigurationError, DuckLakeError
+from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .provenance import provenance_of
 from .publish_plans import plans
 from .publishing import RUN, Publishing, names, publish_run, publish_tested
@@ -273,8 +273,11 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             raise
         except Exception as error:
             logger.debug(f"Error while running:\n{sql}\n{type(error).__name__}: {error}")
+            timeout = getattr(getattr(self.get_if_exists(), "handle", None), "timeout", None)
             self.rollback_if_open()
             match error:
+                case CancelledError() if timeout is not None and timeout.passed.is_set():
+                    raise timeout.error from error
                 case ConfigurationError():
                     raise DbtRuntimeError(str(error)) from error
                 case DuckLakeError():

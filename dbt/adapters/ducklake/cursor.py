@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .format.objects import Snapshot
     from .plan.bound import FilesRead
     from .provenance import Provenance
+    from .python_submissions import Timeout
     from .run.result import FilesWritten, Result
     from .session import LakeSession
 
@@ -52,6 +53,8 @@ class LakeHandle:
         self._listeners: list[tuple[int, Callable[[CommitOutcome], None]]] = []
         self.last_outcome: CommitOutcome | None = None
         """The outcome of the last committed transaction; a node sets it to None before its first one."""
+        self.timeout: Timeout | None = None
+        """The timeout of the Python model whose transaction is open; it ends with the transaction."""
 
     def cursor(self) -> LakeCursor:
         """Return a cursor on the session."""
@@ -80,6 +83,7 @@ class LakeHandle:
             return None
         listeners, self._listeners = self._listeners, []
         snapshot = self.session.commit()
+        self._end_timeout()
         committed = self.session.last_commit
         read = tuple(files for result in committed.results if result is not None for files in result.files)
         outcome = CommitOutcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written, committed.staged)
@@ -96,8 +100,14 @@ class LakeHandle:
     def rollback(self) -> None:
         """Discard the staged changes of the transaction. Do nothing if no transaction is open."""
         self._listeners = []
+        self._end_timeout()
         if self.session.in_transaction:
             self.session.rollback()
+
+    def _end_timeout(self) -> None:
+        timeout, self.timeout = self.timeout, None
+        if timeout is not None:
+            timeout.end()
 
     def set_provenance(self, provenance: Provenance) -> None:
         """Set the origin that later snapshots record; SQL (`CALL lake.set_commit_message`) may change it."""
@@ -122,6 +132,7 @@ class LakeHandle:
         """Roll back and close the session."""
         if not self.closed:
             self.closed = True
+            self._end_timeout()
             self.session.close()
 
 

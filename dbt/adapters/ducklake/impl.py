@@ -374,5 +374,5 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
     def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
         """Run a Python model in this process, in its node's session and transaction."""
         with self.connections.exception_handler(f"Python model {parsed_model['name']}"):
-            run_model(parsed_model, compiled_code, self._session())
+            self.connections.handle().timeout = run_model(parsed_model, compiled_code, self._session())
         return DuckLakeResponse("OK")

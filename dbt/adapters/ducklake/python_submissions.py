@@ -44,7 +44,56 @@ class ModelSession:
         return getattr(self._session.spark(), name)
 
 
-def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
+class Timeout:
+    """Cancels the work of a Python model when its time is over, unless `end` is called before.
+
+    Args:
+        seconds: the time from now; None for no limit.
+        name: the model's name.
+        cancel: cancels the model's work.
+    """
+
+    def __init__(self, seconds: float | None, name: str, cancel: Callable[[], None]) -> None:
+        self.passed = threading.Event()
+        """Set when the time is over."""
+        self._message = f"Python model {name} took longer than its timeout of {seconds:g} seconds" if seconds else ""
+        self._cancel = cancel
+        self._timer = threading.Timer(seconds or 0, self._pass)
+        self._timer.daemon = True
+        if seconds is not None:
+            self._timer.start()
+
+    @property
+    def error(self) -> DbtRuntimeError:
+        """The error of a model whose time is over."""
+        return DbtRuntimeError(self._message)
+
+    def end(self) -> None:
+        """Cancel nothing any more."""
+        self._timer.cancel()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the model's code. If its time is over, it fails even if it handles the cancellation.
+
+        Raises:
+            DbtRuntimeError: its time is over.
+        """
+        try:
+            yield
+        except BaseException:
+            self.end()
+            raise
+        finally:
+            if self.passed.is_set():
+                raise self.error
+
+    def _pass(self) -> None:
+        self.passed.set()
+        self._cancel()
+
+
+def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> Timeout:
     """Run a compiled Python model as a module.
 
     Args:
@@ -52,11 +101,14 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
         code: the compiled code, which ends by registering its result as a temporary view.
         session: the lake session of the node.
 
+    Returns:
+        The model's timeout, which goes on, because the rows of a DataFrame are computed when they are written.
+
     Raises:
         DbtRuntimeError: the model failed; the message ends with the model's traceback.
     """
     _check_packages(node)
-    seconds = _timeout(node)
+    seconds = _seconds(node)
     code = code.lstrip()  # keeps the line numbers of the model's file
     filename = f"{node['original_file_path']} (compiled)"
     module = ModuleType(f"dbt_model_{node['alias']}")
@@ -65,7 +117,8 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     vars(module).update(session=proxy, spark=proxy)
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
     failure: tuple[Exception, str] | None = None
-    with _within(seconds, node["name"], session.cancel), session.job_group(f"Python model {node['name']}"):
+    timeout = Timeout(seconds, node["name"], session.cancel)
+    with timeout.running(), session.job_group(f"Python model {node['name']}"):
         session.spark()  # functions of PySpark such as `udf` need an active session
         try:
             exec(compile(code, filename, "exec"), vars(module))
@@ -76,11 +129,13 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
         finally:
             linecache.cache.pop(filename, None)
     if failure is not None:  # raised here, because the job group would translate it as an error of Spark
+        timeout.end()
         cause, text = failure
         raise DbtRuntimeError(f"Python model {node['name']} failed:\n{text}") from cause
+    return timeout
 
 
-def _timeout(node: Mapping[str, Any]) -> float | None:
+def _seconds(node: Mapping[str, Any]) -> float | None:
     config = node["config"]
     given = config.get("timeout")
     if given is None:
@@ -88,28 +143,6 @@ def _timeout(node: Mapping[str, Any]) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or given <= 0:
         raise DbtRuntimeError(f"The config `timeout` of {node['name']} must be a number of seconds; it is {given!r}")
     return float(given)
-
-
-@contextmanager
-def _within(seconds: float | None, name: str, cancel: Callable[[], None]) -> Iterator[None]:
-    """Cancel the model's Spark jobs after a timeout in seconds; the model then fails even if it handles the cancellation."""
-    if seconds is None:
-        yield
-        return
-    timed_out = threading.Event()
-
-    def stop() -> None:
-        timed_out.set()
-        cancel()
-
-    timer = threading.Timer(seconds, stop)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        if timed_out.is_set():
-            raise DbtRuntimeError(f"Python model {name} took longer than its timeout of {seconds:g} seconds")
 
 
 def _check_packages(node: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from dbt.tests.adapter.python_model.test_python_model import (
     BasePythonEmptyTests,
@@ -11,6 +13,7 @@ from dbt.tests.adapter.python_model.test_python_model import (
     BasePythonSampleTests,
 )
 from dbt.tests.adapter.python_model.test_spark import PANDAS_MODEL, PANDAS_ON_SPARK_MODEL, PYSPARK_MODEL, BasePySparkTests
+from dbt.tests.util import run_dbt
 
 ARROW_MODEL = """
 import pyarrow as pa
@@ -25,6 +28,18 @@ import polars as pl
 def model(dbt, session):
     dbt.config(materialized="table")
     return pl.DataFrame({"City": ["Lima"], "Latitude": [-12.0]})
+"""
+SLOW_ROWS_MODEL = """
+import time
+
+def slow(batches):
+    for batch in batches:
+        time.sleep(120)
+        yield batch
+
+def model(dbt, session):
+    dbt.config(materialized="table", timeout=15)
+    return session.sql("select id from range(3)").mapInPandas(slow, "id bigint")
 """
 
 
@@ -66,7 +81,19 @@ class TestPolars:
         return {"polars_df.py": POLARS_MODEL}
 
     def test_a_polars_frame_becomes_a_table(self, project):
-        from dbt.tests.util import run_dbt
-
         assert len(run_dbt(["run"])) == 1
         assert project.run_sql(f"select * from {project.test_schema}.polars_df", fetch="all") == [("Lima", -12.0)]
+
+
+class TestTimeout:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"polars_df.py": POLARS_MODEL.replace('"table"', '"table", timeout=60'), "slow.py": SLOW_ROWS_MODEL}
+
+    def test_the_timeout_counts_the_rows_that_are_computed_when_they_are_written(self, project):
+        run_dbt(["run", "--select", "polars_df"])
+        started = time.monotonic()
+        (result,) = run_dbt(["run", "--select", "slow"], expect_pass=False)
+        assert "Python model slow took longer than its timeout of 15 seconds" in result.message
+        assert time.monotonic() - started < 60
+        assert run_dbt(["run", "--select", "polars_df"])[0].status == "success"
