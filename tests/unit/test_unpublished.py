@@ -10,14 +10,18 @@ import pytest
 from dbt.adapters.ducklake import connections
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 
-NO_RETRY = "Run the command again: `dbt retry` does not build these nodes again"
+NO_RETRY = "Run the command again: `dbt retry` does not build the nodes again"
 
 
 @pytest.mark.parametrize(
     ("run", "nodes", "warning"),
     [
-        (SimpleNamespace(changes_catalog=True), None, "Nothing was published, because the run did not end as planned"),
-        (None, SimpleNamespace(unpublished={"orders": "its test did not run"}), "these nodes were not published: orders."),
+        (SimpleNamespace(changes_catalog=True), None, "Nothing was published, because a hook failed or the run was stopped"),
+        (
+            None,
+            SimpleNamespace(unpublished={"orders": "its test did not run"}),
+            "These nodes were not published, because a hook failed or the command was stopped: orders.",
+        ),
     ],
 )
 def test_the_warning_says_that_dbt_retry_does_not_build_discarded_nodes(

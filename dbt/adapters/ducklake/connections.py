@@ -41,8 +41,11 @@ logger = AdapterLogger("DuckLake")
 
 NO_SNAPSHOT = " (nothing changed, no snapshot)"
 STAGED = " (staged)"
-AUTOCOMMIT_CONNECTIONS = ("master", "macro_")
+HOOKS = "master"
+"""The connection for the hooks of a command."""
+AUTOCOMMIT_CONNECTIONS = (HOOKS, "macro_")
 """Prefixes of the connections for hooks and operations. dbt does not commit on these, so each statement commits by itself."""
+_RUN_AGAIN = "Run the command again: `dbt retry` does not build the nodes again"
 
 
 @dataclass
@@ -103,6 +106,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         self._runtime: SparkRuntime | None = None
         self.manifest: Any = None
         """dbt's manifest, when it is loaded."""
+        self._has_opened_nodes = False
 
     # -- opening and closing ---------------------------------------------------------------------------------------------------
 
@@ -210,6 +214,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             raise
         connection.handle = LakeHandle(session, provenance_of(self.profile, connection.name))
         connection.state = ConnectionState.OPEN
+        self._has_opened_nodes |= "." in (connection.name or "")  # the id of a node
         return connection
 
     def cleanup_all(self) -> None:
@@ -217,17 +222,16 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         super().cleanup_all()
         with self.lock:
             lake, self._lake = self._lake, None
+            self._has_opened_nodes = False
         if lake is not None:
             if lake.run is not None and lake.run.changes_catalog:
                 logger.warning(
-                    "Nothing was published, because the run did not end as planned; its changes were discarded. "
-                    "Run the command again: `dbt retry` does not build these nodes again"
+                    f"Nothing was published, because a hook failed or the run was stopped; its changes were discarded. {_RUN_AGAIN}"
                 )
             if lake.nodes is not None and lake.nodes.unpublished:
                 unpublished = names(lake.nodes.unpublished)
                 logger.warning(
-                    f"The command did not end as planned, so these nodes were not published: {unpublished}. "
-                    "Run the command again: `dbt retry` does not build these nodes again"
+                    f"These nodes were not published, because a hook failed or the command was stopped: {unpublished}. {_RUN_AGAIN}"
                 )
             lake.end_run()
             lake.close_catalogs()
@@ -281,9 +285,16 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 case ConfigurationError():
                     raise DbtRuntimeError(str(error)) from error
                 case DuckLakeError():
-                    raise DbtDatabaseError(str(error)) from error
+                    raise DbtDatabaseError(f"{error}{self._loss_by_hook()}") from error
                 case _:
                     raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
+
+    def _loss_by_hook(self) -> str:
+        """Return, for the error of an on-run-end hook, that nothing will be published: dbt then skips the hook that publishes."""
+        connection, run = self.get_if_exists(), None if self._lake is None else self._lake.run
+        if connection is None or connection.name != HOOKS or run is None or not (self._has_opened_nodes and run.changes_catalog):
+            return ""
+        return f"\nNothing was published, because this hook failed. {_RUN_AGAIN}"
 
     # -- statements ------------------------------------------------------------------------------------------------------------
 

@@ -130,3 +130,23 @@ class TestARun(PublishedAtOnce):
         write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
         run_dbt(["build", "--vars", "publish_on: always"], expect_pass=False)
         assert [record.message for record in self.published(lake, before)] == ["dbt build"]
+
+
+class TestAHookThatFails(OnALake):
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"vars": {"publish": "run"}, "on-run-end": ["insert into {{ target.schema }}.{{ var('log', 'missing') }} values ('end')"]}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"log.sql": "{{ config(materialized='incremental') }} select 'built' as what"}
+
+    def test_nothing_is_published_and_the_hook_says_so(self, project, lake):
+        before = self.newest(lake)
+        results, log = run_dbt_and_capture(["run"], expect_pass=False)
+        (hook,) = [result for result in results if result.node.resource_type == "operation" and result.status == "error"]
+        assert "Nothing was published, because this hook failed" in hook.message
+        assert "Nothing was published, because a hook failed or the run was stopped" in log
+        assert self.newest(lake) == before
+        run_dbt(["run", "--vars", "log: log"])
+        assert self.rows(project, "log") == [("built",), ("end",)]
