@@ -53,6 +53,13 @@ runtime.stop()
 session = runtime.session()
 print(pid(), views(session))
 """
+VARIABLES = """
+import os
+from pyspark.sql.functions import udf
+
+read = udf(lambda _: str([os.environ.get(name) or None for name in ("CHANGED", "SET_FIRST", "SET_LATER")]))
+print(session.range(1).select(read("id")).first()[0])
+"""
 UNUSABLE = """
 import dbt.adapters.ducklake.spark.session.application as module
 from py4j.protocol import Py4JError
@@ -129,6 +136,17 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
     wait_for(lambda: has_ended(found[0]))
     assert not list(folder().glob("*.socket"))
     wait_for(lambda: not temporary_folders(cache))  # the keeper removes them after the end of Spark
+
+
+def test_python_workers_have_the_environment_of_their_command(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHANGED", "1")
+    monkeypatch.setenv("SET_FIRST", "1")
+    found = run(VARIABLES)
+    monkeypatch.setenv("CHANGED", "2")
+    monkeypatch.delenv("SET_FIRST")
+    monkeypatch.setenv("SET_LATER", "2")
+    assert found[1:] == ["['1', '1', None]"]
+    assert run(VARIABLES) == [found[0], "['2', None, '2']"]
 
 
 @pytest.mark.nightly

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from ...errors import ConfigurationError
@@ -169,7 +169,7 @@ def place_of(java: Java, config: Mapping[str, str], owner: str, idle_seconds: fl
         idle_seconds: how long an unused JVM is kept.
         others: further values that must be equal for two commands to share a JVM.
     """
-    environment = {name: value for name, value in os.environ.items() if name.upper().startswith(ENVIRONMENT) and name not in SET_BY_PYSPARK}
+    environment = {name: value for name, value in os.environ.items() if _is_of_place(name) and name not in SET_BY_PYSPARK}
     facts = [
         (str(java.home), java.version, str(spark_home()), version("pyspark"), version("dbt-ducklake"), sys.executable),
         (owner, os.getcwd(), sorted(config.items()), others),
@@ -220,8 +220,14 @@ def context_of(gateway: Any) -> SparkContext:
 
 
 def separate_workers(context: SparkContext) -> None:
-    """Give the Python functions of this command workers of their own, because workers do not import changed modules again."""
-    context.environment["DBT_DUCKLAKE_COMMAND"] = uuid4().hex
+    """Give the Python functions of this command workers of their own, with its environment.
+
+    Workers do not import changed modules again. They inherit the environment of the JVM, in which a variable can be set, but not unset.
+    """
+    inherited = dict(cast(Any, context._jvm).System.getenv())
+    own = {**dict.fromkeys(inherited, ""), **os.environ}
+    changed = {name: value for name, value in own.items() if not _is_of_place(name) and inherited.get(name) != value}
+    context.environment = {**changed, **context.environment, "DBT_DUCKLAKE_COMMAND": uuid4().hex}
 
 
 def leave(lease: Lease) -> None:
@@ -246,6 +252,11 @@ def leave(lease: Lease) -> None:
         lease.kill()
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = None
+
+
+def _is_of_place(name: str) -> bool:
+    """Whether only commands with the same value of an environment variable share a JVM."""
+    return name.upper().startswith(ENVIRONMENT)
 
 
 def _all(want: str) -> Iterator[dict[str, Any]]:
