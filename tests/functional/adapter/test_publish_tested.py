@@ -242,3 +242,30 @@ class TestReadersOnPostgreSQL(TestReaders):
     def dbt_profile_target(self, dbt_profile_target, postgres_server):
         with fresh_database(postgres_server) as url:
             yield {**dbt_profile_target, "path": url, "threads": 8, "publish": "tested"}
+
+
+class TestAppendingHooks(PublishedByNode):
+    """Nodes that log to one table and read it; a test of the first reads the second, which is built from staged rows."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target):
+        return {**dbt_profile_target, "publish": "tested"}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        hook = "post_hook='insert into {{ this.schema }}.log select count(*) from {{ this.schema }}.log'"
+        return {
+            "one.sql": f"{{{{ config(materialized='table', {hook}) }}}} select 1 as a",
+            "two.sql": f"{{{{ config(materialized='table', {hook}) }}}} select a from {{{{ ref('one') }}}}",
+        }
+
+    @pytest.fixture(scope="class")
+    def tests(self):
+        return {"same.sql": "select a from {{ ref('one') }} except select a from {{ ref('two') }}"}
+
+    def test_both_nodes_are_published_with_what_each_has_read(self, project, lake):
+        project.run_sql("create table {schema}.log (n bigint)")
+        before = self.newest(lake)
+        run_dbt(["build"])
+        assert sorted(self.published(lake, before)) == ["one", "two"]
+        assert self.rows(project, "log") == [(0,), (1,)]
