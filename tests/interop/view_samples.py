@@ -200,6 +200,9 @@ k::BOOLEAN
 d::TIMESTAMP
 ts::DATE
 ts::TIMESTAMP
+z::TIMESTAMP
+z::TIMESTAMP + INTERVAL (k) HOUR
+(CASE WHEN k > 9 THEN 'x' END)::TIMESTAMP
 '2024-01-02'::DATE
 '2024-01-02 03:04:05.5'::TIMESTAMP
 (d::VARCHAR)::DATE
@@ -299,6 +302,8 @@ map {'a': i}
 map {1: s, 2: 'x'}
 array_length(l)
 list_transform(l, lambda x: x + 1)
+list_transform(l, x -> x * 2 + k)
+list_apply(ls, s -> s || '!')
 [e * 2 for e in l]
 l || [9]
 l = [1, 2, NULL]
@@ -386,7 +391,27 @@ SELECT t.k, u.name FROM t FULL JOIN u ON t.k = u.k
 SELECT k, s, name FROM t FULL JOIN u USING (k)
 SELECT k, name FROM t RIGHT JOIN u USING (k)
 SELECT k, name FROM t LEFT JOIN u USING (k)
+SELECT * FROM t JOIN u USING (i)
+SELECT * FROM u LEFT JOIN t USING (k) WHERE k > 1 ORDER BY k, u.i LIMIT 3
+SELECT * EXCLUDE (k, s) FROM u LEFT JOIN t USING (k, i)
+SELECT * FROM u SEMI JOIN t USING (i, k)
+SELECT * FROM u ANTI JOIN t USING (i)
+SELECT *, u.*, i AS ii FROM t JOIN u USING (i)
+SELECT * FROM u LEFT JOIN t USING (k) LEFT JOIN (SELECT k, s AS s2 FROM t) AS a USING (k)
+SELECT *, u.name AS un FROM u LEFT JOIN t USING (k) JOIN (SELECT d, k AS ak FROM t) AS a USING (d) WHERE t.s > '' AND a.ak < 7
+SELECT k FROM (SELECT * FROM u JOIN (SELECT k, s FROM t) AS a USING (k)) AS q
+SELECT a.* FROM t JOIN u USING (i) JOIN u AS a USING (i)
+SELECT t.* FROM t RIGHT JOIN u USING (i)
+SELECT t.*, k AS key, u.name FROM t RIGHT JOIN u USING (k) WHERE k > 1
+SELECT u.* FROM t FULL JOIN u USING (i)
+SELECT u.*, k FROM t FULL JOIN u USING (k)
+SELECT u.*, t.s FROM t JOIN u USING (k) ORDER BY k DESC, name LIMIT 2
 SELECT t.k, u.name FROM t CROSS JOIN u
+SELECT t.k, u.name FROM t, u RIGHT JOIN u AS a ON u.k = a.k
+SELECT t.k, u.name, a.i FROM t, u FULL JOIN u AS a ON u.k = a.i
+SELECT t.k, u.name FROM t, u JOIN u AS a USING (k)
+SELECT * FROM u, (SELECT k AS k1, s FROM t) AS x RIGHT JOIN (SELECT k AS k2 FROM u) AS y ON x.k1 = y.k2, (SELECT max(i) AS m FROM t) AS z
+SELECT * FROM u, (SELECT k, s FROM t) AS x JOIN (SELECT k, d FROM t) AS y USING (k)
 SELECT t.k, u.name FROM t, u WHERE t.k = u.k
 SELECT t.k, u.name, a.i FROM t, u LEFT JOIN u AS a ON u.k = a.k WHERE t.k = u.k
 SELECT t.k, u.name, a.i FROM t CROSS JOIN u RIGHT JOIN u AS a ON u.k = a.k AND t.k = u.k
@@ -406,6 +431,11 @@ SELECT DISTINCT k FROM u QUALIFY row_number() OVER (PARTITION BY k ORDER BY i) <
 SELECT k, name FROM u QUALIFY row_number() OVER (PARTITION BY k ORDER BY i, name) = 1 ORDER BY k DESC LIMIT 2 OFFSET 1
 SELECT k, row_number() OVER (ORDER BY name) AS i FROM u QUALIFY i >= 20
 SELECT k, sum(i) AS total FROM u GROUP BY k QUALIFY row_number() OVER (ORDER BY sum(i), k) = 1
+SELECT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY i LIMIT 1
+SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.i DESC, k LIMIT 2
+SELECT -k AS k, -i AS j FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY t.k) = 1 ORDER BY t.k DESC, abs(i), j LIMIT 2
+SELECT k, sum(i) AS total FROM u GROUP BY k QUALIFY rank() OVER (ORDER BY k) < 3 ORDER BY count(*) DESC, max(name) LIMIT 1
+SELECT u.name, t.s FROM t JOIN u USING (k) QUALIFY row_number() OVER (PARTITION BY k ORDER BY u.name) = 1 ORDER BY u.i, k LIMIT 1
 SELECT 1 AS a, * FROM u QUALIFY rank() OVER (ORDER BY k) = 1 UNION ALL SELECT 2 AS a, * FROM u WHERE k = 9
 SELECT k FROM t UNION SELECT k FROM u
 SELECT k, s FROM t UNION ALL SELECT k, name FROM u
@@ -661,22 +691,23 @@ sum(i ORDER BY k)
 
 UNTRANSLATABLE_QUERIES = r"""
 SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
-SELECT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY i LIMIT 1
-SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.i LIMIT 1
-SELECT * FROM t JOIN u USING (i)
-SELECT t.* FROM t RIGHT JOIN u USING (i)
-SELECT u.* FROM t FULL JOIN u USING (i)
-SELECT *, u.* FROM t JOIN u USING (i)
-SELECT a.* FROM t JOIN u USING (i) JOIN u AS a USING (i)
+SELECT DISTINCT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.k
+SELECT * FROM t RIGHT JOIN u USING (i)
+SELECT * FROM t FULL JOIN u USING (i)
+SELECT * FROM t JOIN u USING (i) RIGHT JOIN u AS a USING (i)
+SELECT *, u.k AS uk FROM t LEFT JOIN u USING (k) JOIN u AS a USING (name)
+SELECT u.* FROM t LEFT JOIN u USING (k) JOIN u AS a USING (name)
+SELECT * FROM t, u JOIN u AS a USING (k) JOIN u AS b USING (name)
+SELECT * EXCLUDE (u.k) FROM t JOIN u USING (i)
+SELECT u.*, k FROM t FULL JOIN u USING (k) ORDER BY k
+SELECT u.*, t.s FROM t LEFT JOIN u USING (k) ORDER BY k LIMIT 2
+SELECT *, u.k AS uk, u.k FROM t LEFT JOIN u USING (k) ORDER BY k
 SELECT u.*, t.i AS i FROM u JOIN t USING (i)
 SELECT u.*, -i AS i FROM u JOIN t USING (i) ORDER BY i
 SELECT u.*, st.p FROM u JOIN t USING (st)
 SELECT u.* FROM u JOIN t USING (k) WHERE t.i > (SELECT count(*) FROM u AS a WHERE a.k = k)
 SELECT u.* FROM u NATURAL JOIN t
 SELECT count(u.*) AS c FROM u
-SELECT t.k, u.name FROM t, u RIGHT JOIN u AS a ON u.k = a.k
-SELECT t.k, u.name FROM t, u FULL JOIN u AS a ON u.k = a.k
-SELECT t.k, u.name FROM t, u JOIN u AS a USING (k)
 SELECT * FROM t NATURAL JOIN u
 SELECT * FROM t POSITIONAL JOIN u
 SELECT * FROM t ASOF JOIN u ON t.k >= u.k
@@ -702,7 +733,6 @@ SELECT k FROM t WHERE CASE WHEN i IN (SELECT u.k FROM u) THEN true ELSE false EN
 SELECT k FROM t WHERE NOT (i IN (SELECT u.k FROM u) AND o)
 SELECT k FROM t WHERE (i IN (SELECT u.k FROM u)) IS NULL
 SELECT max(k) AS k FROM t HAVING max(k) IN (SELECT u.k FROM u)
-SELECT k FROM (SELECT * FROM t JOIN u USING (k)) AS q
 """
 
 REFUSED_FOR_TYPES = r"""

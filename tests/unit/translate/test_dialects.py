@@ -90,6 +90,10 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
             "SELECT o.*, id + 1 AS n FROM o LEFT JOIN c AS d USING (id, k) WHERE k > 1 ORDER BY id DESC",
             "SELECT o.*, `o`.id + 1 AS n FROM o LEFT JOIN c AS d ON `o`.id = `d`.id AND `o`.k = `d`.k WHERE `o`.k > 1 ORDER BY `o`.id DESC",
         ),
+        (
+            "SELECT *, o.a FROM o JOIN c USING (id) LEFT JOIN d USING (k)",
+            "SELECT * EXCEPT (`d`.k), _joined.a FROM (SELECT * EXCEPT (`c`.id) FROM o JOIN c ON `o`.id = `c`.id) AS _joined LEFT JOIN d ON `_joined`.k = `d`.k",
+        ),
         ("SELECT o.* FROM o JOIN (SELECT id FROM c) USING (id)", None),
         ("SELECT o.*, id.a FROM o JOIN c USING (id)", None),
         (

@@ -10,6 +10,7 @@ import re
 from sqlglot import exp
 
 from ..format.identifiers import fold
+from .joins_to_spark import join_after_comma, using_as_on
 from .shared_checks import (
     INTEGERS,
     PART_OF,
@@ -19,7 +20,6 @@ from .shared_checks import (
     Rule,
     is_marked,
     is_plain_pattern,
-    is_star_of_relation,
     is_text,
     is_whole,
     mark,
@@ -76,10 +76,10 @@ _BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
 """Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
 _AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
 """Converts a date to a timestamp; a timestamp, with or without time zone, stays unchanged."""
-_JOINS_WITH_LEFT_KEYS = (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER"), ("", "SEMI"), ("", "ANTI"))
-"""The sides and kinds of the joins in which an unqualified key of USING is the column of the left relation."""
 _QUALIFIED = "_ducklake_qualify"
 """The column of the condition of QUALIFY."""
+_ORDERED = "_ducklake_order"
+"""The start of the names of the columns by which a query with QUALIFY is sorted and which it does not select."""
 
 
 def _fill(text: str, **parts: exp.Expr) -> exp.Expr:
@@ -111,7 +111,7 @@ def _unknown_function(node: exp.Expr) -> exp.Expr:
             refuse_unless(is_text(given[0]))
             return exp.Extract(this=exp.var(given[0].name), expression=given[1])
         case (("list_apply" | "array_apply" | "apply" | "array_transform"), 2):
-            return exp.Transform(this=given[0], expression=given[1])
+            return _arrow_lambda(exp.Transform(this=given[0], expression=given[1]))
         case "prefix", 2:
             return exp.StartsWith(this=given[0], expression=given[1])
         case (("suffix" | "ends_with"), 2):
@@ -191,36 +191,12 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
     return mark(kind(this=timestamp, expression=number, unit=exp.var(unit)))
 
 
-def _using_as_on(node: exp.Expr) -> exp.Expr:
-    """Write JOIN … USING as ON where `q.*` is selected, in which Spark would put the keys first; a key is the left relation's column.
-
-    Where that is not clear, the query is left as it is, and its star is refused.
-    """
-    joins, selected = node.args.get("joins") or [], node.expressions
-    keys = joins[0].args.get("using") if len(joins) == 1 else None
-    if not keys or not any(map(is_star_of_relation, selected)) or any(isinstance(each, exp.Star) for each in selected):
-        return node
-    join, names = joins[0], {fold(key.name) for key in keys}
-    left, right = (exp.Identifier(this=clause.this.alias_or_name, quoted=True) for clause in (node.args["from_"], join))
-    plain = (join.args.get("side") or "", join.args.get("kind") or "") in _JOINS_WITH_LEFT_KEYS
-    if not plain or not left.name or not right.name or fold(left.name) == fold(right.name):
-        return node
-    parts = [part for name in node.args if name not in ("with_", "from_", "joins") for part in _listed(node.args[name])]
-    columns = [column for part in parts for column in part.find_all(exp.Column) if fold(column.parts[0].name) in names]
-    columns = [column for column in columns if column.find_ancestor(exp.Star) is None]
-    of_this_query = all(not column.table and column.find_ancestor(exp.Query) is node for column in columns)
-    if not of_this_query or any(isinstance(each, exp.Alias) and fold(each.alias) in names for each in selected):
-        return node
-    for column in columns:
-        column.set("table", left.copy())
-    join.set("on", exp.and_(*(exp.column(key.copy(), left.copy()).eq(exp.column(key.copy(), right.copy())) for key in keys)))
-    join.set("using", None)
+def _arrow_lambda(node: exp.Expr) -> exp.Expr:
+    """Read `(x -> f(x))` as a lambda; sqlglot reads the arrow in parentheses, as DuckDB stores it, as an access to JSON."""
+    arrow = node.expression.unnest()
+    if isinstance(arrow, exp.JSONExtract) and isinstance(arrow.this, exp.Column) and not arrow.this.table:
+        node.set("expression", exp.Lambda(this=arrow.expression, expressions=[arrow.this.this]))
     return node
-
-
-def _listed(value: object) -> list[exp.Expr]:
-    """Return the expressions of an argument."""
-    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, exp.Expr)]
 
 
 def _without_materialized(node: exp.Expr) -> exp.Expr:
@@ -233,31 +209,34 @@ def _without_materialized(node: exp.Expr) -> exp.Expr:
 
 
 def _select(node: exp.Expr) -> exp.Expr:
+    """Group joins after a comma, and replace QUALIFY."""
+    join_after_comma(node)
+    return node if node.args.get("qualify") is None or not isinstance(node, exp.Select) else _filtered(node)
+
+
+def _filtered(node: exp.Select) -> exp.Expr:
     """Replace QUALIFY by a WHERE around the query: older versions of Spark do not have it, and newer ones prefer other names in it.
 
-    DISTINCT, ORDER BY, LIMIT and OFFSET apply to the rows that are left, so they move outside, where only selected columns have names.
+    DISTINCT, ORDER BY, LIMIT and OFFSET apply to the rows that are left, so they move outside. There a key that is not selected
+    needs a name.
     """
-    qualify, order = node.args.get("qualify"), node.args.get("order")
-    if qualify is None or not isinstance(node, exp.Select):
-        return node
+    order = node.args.get("order")
     names = {fold(each.alias_or_name) for each in node.expressions}
-    for key in (each.this for each in order.expressions) if order is not None else ():
+    added = [exp.alias_(node.args["qualify"].this, _QUALIFIED)]
+    for ordered in order.expressions if order is not None else ():
+        key = ordered.this
         selected = isinstance(key, exp.Column) and not key.table and (node.is_star or fold(key.name) in names)
-        refuse_unless(selected or isinstance(key, exp.Literal))
-    outer = exp.select(exp.Star(except_=[exp.to_identifier(_QUALIFIED)])).where(exp.column(_QUALIFIED))
+        if not selected and not isinstance(key, exp.Literal):
+            refuse_unless(node.args.get("distinct") is None)
+            name = f"{_ORDERED}_{len(added)}"
+            added.append(exp.alias_(key, name))
+            ordered.set("this", exp.column(name))
+    outer = exp.select(exp.Star(except_=[exp.to_identifier(each.alias) for each in added])).where(exp.column(_QUALIFIED))
     for name in ("with_", "distinct", "order", "limit", "offset"):
         outer.set(name, node.args.get(name))
         node.set(name, None)
     node.set("qualify", None)
-    return outer.from_(node.select(exp.alias_(qualify.this, _QUALIFIED)).subquery("_t"))
-
-
-def _join(node: exp.Expr) -> exp.Expr:
-    """Refuse a join after a comma whose left side matters: in DuckDB it is the relation after the comma, in Spark all relations before."""
-    if node.args.get("using") or node.args.get("side") in ("RIGHT", "FULL"):
-        before = node.parent.args["joins"][: node.index] if node.parent is not None else []
-        refuse_unless(all(any(join.args.get(name) for name in ("side", "kind", "on", "using")) for join in before))
-    return node
+    return outer.from_(node.select(*added).subquery("_t"))
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
@@ -291,7 +270,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
         return _fill(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
     if kind is exp.DType.TIMESTAMPNTZ and not is_text(inner):
         return _fill(
-            f"CASE WHEN typeof(x) = 'string' AND NOT CAST(x AS STRING) RLIKE '{_TIMESTAMP_TEXT}' "
+            f"CASE WHEN typeof(x) = 'string' AND x IS NOT NULL AND NOT format_string('%s', x) RLIKE '{_TIMESTAMP_TEXT}' "
             "THEN raise_error('Spark and DuckDB may read this text as different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
             x=inner,
         )
@@ -429,7 +408,7 @@ ADDITIONAL: dict[type[exp.Expr], str] = {
 }
 """The expressions that are allowed in addition to `SHARED`, with their arguments."""
 EARLY_RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: _using_as_on,
+    exp.Select: using_as_on,
     exp.EQ: _equals_any,
     exp.Anonymous: _unknown_function,
     exp.Avg: _average,
@@ -438,13 +417,13 @@ EARLY_RULES: dict[type[exp.Expr], Rule] = {
     exp.Add: _add_interval,
     exp.Sub: _add_interval,
     exp.CTE: _without_materialized,
+    exp.Transform: _arrow_lambda,
     exp.IgnoreNulls: _bare_any_value,
     exp.Count: _count,
 }
 """The rule of an expression before its parts are translated."""
 RULES: dict[type[exp.Expr], Rule] = {
     exp.Select: _select,
-    exp.Join: _join,
     **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
     **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
     exp.Cast: _cast,
