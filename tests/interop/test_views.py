@@ -35,3 +35,28 @@ def test_views_are_refused_one_by_one(both: Both) -> None:
     both.spark("DROP VIEW joined")
     both.spark("CREATE OR REPLACE VIEW pivoted AS SELECT a FROM t")
     assert both.rows("SELECT count(*) FROM on_refused") == [(4,)]
+
+
+NAMED_BY_DUCKDB = [
+    "v AS SELECT * FROM t, t AS other",
+    "v AS SELECT a, b, a AS B, b AS b_1, a AS b FROM t",
+    "v(x) AS SELECT a, b FROM t",
+    "v(b) AS SELECT a, b FROM t",
+]
+NAMED_BY_SPARK = [
+    "v AS SELECT upper(b), count(*), a + 1, t.a, 1 FROM t GROUP BY b, a HAVING count(*) > 0",
+    "v AS SELECT -a, *, a + 1, CAST(a AS BIGINT) * 2 FROM t",
+    "v AS SELECT max(a) FROM t UNION ALL SELECT a FROM t",
+    "v AS WITH c AS (SELECT a FROM t) SELECT *, 'x' || 'y' FROM c",
+    "v (n, m) AS SELECT count(*), max(b) FROM t",
+]
+
+
+def test_columns_have_the_same_names(both: Both) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT i AS a, 'x' || i AS b FROM range(4) s(i)")
+    for create, views in ((both.duckdb, NAMED_BY_DUCKDB), (both.spark, NAMED_BY_SPARK)):
+        for view in views:
+            create(f"CREATE OR REPLACE VIEW {view}")
+            theirs = [column[0] for column in both.duck.execute("SELECT * FROM v").description]
+            assert [row[0] for row in both.session.execute("DESCRIBE v").fetch()] == theirs, view
+            both.rows("SELECT * FROM v")

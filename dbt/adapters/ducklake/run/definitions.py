@@ -134,7 +134,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         ViewColumn(statement.columns[i][0], kind, statement.columns[i][1]) if statement.columns else ViewColumn(column, kind)
         for i, (column, kind) in enumerate(types)
     ]
-    duckdb_text = to_duckdb(qualified)
+    duckdb_text = to_duckdb(qualified, names=[name for name, _ in types])
     if duckdb_text is not None and first_difference(frame, from_spark=True) is not None:
         duckdb_text = None
     request = ViewRequest(

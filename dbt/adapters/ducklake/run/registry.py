@@ -23,7 +23,7 @@ from ..spark.read.local import local_rows
 from ..spark.read.scan import scan
 from ..spark.session.connect import is_connect
 from ..spark.session.plan_types import first_difference
-from ..translate.view_text import is_our_text, without_counterpart
+from ..translate.view_text import column_names, is_our_text, without_counterpart
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -187,7 +187,8 @@ class ScanRegistry:
             if isinstance(found, (NotFoundError, StatementError)):
                 raise broken_view(relation.user_name, found) from error
             raise
-        return frame.toDF(*relation.columns) if relation.columns else frame
+        columns = relation.columns if view is None else column_names(view, frame.columns)
+        return frame.toDF(*columns) if columns and list(columns) != frame.columns else frame
 
 
 def ask_for_files(texts: Iterable[str]) -> bool:

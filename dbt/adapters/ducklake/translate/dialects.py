@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -88,11 +88,12 @@ def _needs_alias(reference: Reference, sql: Sql) -> bool:
     return any(fold(each.name.parts[-1]) == own and len(each.name.parts) > 1 and not each.aliased for each in sql.references)
 
 
-def to_duckdb(text: str, *, approximate: bool = False) -> str | None:
+def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()) -> str | None:
     """Translate Spark's SQL to DuckDB's; return None if a construct or function has no counterpart with the same meaning.
 
     Args:
         text: the SQL.
+        names: the names of the query's columns in Spark; an expression without a name gets its name.
         approximate: accept functions that differ for some letters or fractions. For sorting, where a different order is
             harmless and an error is not.
     """
@@ -108,7 +109,7 @@ def to_duckdb(text: str, *, approximate: bool = False) -> str | None:
             own = reference.alias if reference.alias != ".".join(reference.name.parts) else None
             alias = f" AS {backquoted(own)}" if own else ""
             text = f"{text[:end]} AT ({at}){alias}{text[reference.end :]}"
-    return _translated(text, TO_DUCKDB, approximate)[0]
+    return _translated(text, TO_DUCKDB, approximate, tuple(names))[0]
 
 
 def to_spark(text: str, *, approximate: bool = False) -> str | None:
@@ -139,13 +140,14 @@ def _name_length(text: str) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _translated(text: str, direction: _Direction, approximate: bool = False) -> tuple[str | None, str]:
+def _translated(text: str, direction: _Direction, approximate: bool = False, names: tuple[str, ...] = ()) -> tuple[str | None, str]:
     """Return (the translated text or None, the part that cannot be translated)."""
     try:
         trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.quote + PLACEHOLDER + direction.quote), read=direction.read)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None, text
         rules = {kind: rule for kind, rule in direction.rules.RULES.items() if not (approximate and kind in _APPROXIMATE)}
+        _name_expressions(trees[0], names)
         bare = not isinstance(trees[0], exp.Paren)
         tree = translate_tree(trees[0], direction.read, direction.rules.ADDITIONAL, rules, direction.rules.EARLY_RULES)
         tree = tree.unnest() if bare else tree
@@ -155,6 +157,19 @@ def _translated(text: str, direction: _Direction, approximate: bool = False) -> 
     except (SqlglotError, RecursionError):
         return None, text
     return translated.replace(direction.written_quote + PLACEHOLDER + direction.written_quote, PLACEHOLDER), ""
+
+
+def _name_expressions(tree: exp.Expr, names: tuple[str, ...]) -> None:
+    """Give each selected expression without a name its name, as far as a star does not hide which column it is."""
+    selected = tree.selects if isinstance(tree, exp.Query) else []
+    stars = [i for i, each in enumerate(selected) if each.is_star]
+    if not names or (not stars and len(names) != len(selected)):
+        return
+    start, end = (stars[0], stars[-1] + 1) if stars else (len(selected), len(selected))
+    for i, each in enumerate(selected):
+        if (i < start or i >= end) and not isinstance(each, exp.Alias | exp.Column | exp.Dot | exp.Literal):
+            name = names[i if i < start else i - len(selected)]
+            each.replace(exp.alias_(each.copy(), name, quoted=True))
 
 
 def plain_duckdb(text: str, *, keep_main: bool = False) -> str:  # noqa: C901 (one pass over the tokens with shared state)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import LakeError
-from ..format.identifiers import backquoted
+from ..format.identifiers import backquoted, fold
 from ..format.objects import View
 from ..format.view_columns import SPARK_SQL_TAG
 from .dialects import PLACEHOLDER, to_spark, untranslatable_part
@@ -35,6 +37,28 @@ def spark_text(view: View, database: str, find: Find) -> str:
     if translated is None:
         raise without_counterpart(view, untranslatable_part(expanded))
     return translated
+
+
+def column_names(view: View, columns: Sequence[str]) -> list[str]:
+    """Return the names of a view's columns: the view may rename the first ones, and DuckDB numbers repeated names (`a`, `a_1`).
+
+    Args:
+        view: the view.
+        columns: the names of the columns that its query returns.
+    """
+    if is_our_text(view):
+        return list(view.column_aliases or columns)
+    named = [*view.column_aliases, *columns[len(view.column_aliases) :]]
+    found: list[str] = []
+    used: set[str] = set()
+    for name in named:
+        number, new = 0, name
+        while fold(new) in used:
+            number += 1
+            new = f"{name}_{number}"
+        used.add(fold(new))
+        found.append(new)
+    return found
 
 
 def without_counterpart(view: View, part: str) -> LakeError:
