@@ -55,6 +55,23 @@ def test_a_check_applies_only_to_rows_that_are_written(t: LakeSession) -> None:
     assert rows(t, "SELECT id, price FROM t WHERE id > 20") == [(22, rows(t, "SELECT CAST(30 AS DECIMAL(6,2)) AS x")[0][0])]
 
 
+@pytest.mark.parametrize(
+    ("kind", "condition", "value"),
+    [
+        ("TIMESTAMP_S", "v < TIMESTAMP_NTZ '2020-01-02 00:00:00'", "2020-01-01 23:59:59.7"),
+        ("TIMESTAMP_MS", "v < TIMESTAMP_NTZ '2020-01-02 00:00:00'", "2020-01-01 23:59:59.9997"),
+        ("UUID", "v <> 'aaaaaaaa-0000-0000-0000-000000000000'", "AAAAAAAA-0000-0000-0000-000000000000"),
+        ("STRUCT<a: TIMESTAMP_S>", "v.a < TIMESTAMP_NTZ '2020-01-02 00:00:00'", "2020-01-01 23:59:59.7"),
+    ],
+)
+def test_a_check_sees_values_as_they_are_stored(lake: LakeSession, kind: str, condition: str, value: str) -> None:
+    lake.execute(f"CREATE TABLE s (v {kind} CHECK ({condition}))")
+    given = f"'{value}'" if kind == "UUID" else f"TIMESTAMP_NTZ '{value}'"
+    given = f"named_struct('a', {given})" if kind.startswith("STRUCT") else given
+    with pytest.raises(DataError, match="a row does not pass the constraint s_check"):
+        lake.execute(f"INSERT INTO s SELECT {given}")
+
+
 def test_constraints_are_shown(t: LakeSession) -> None:
     described = {row[0]: row[1] for row in rows(t, "DESCRIBE EXTENDED t")}
     assert described["t_pkey"] == "PRIMARY KEY (id) NOT ENFORCED"

@@ -11,8 +11,8 @@ from ...format.constraints import Constraint
 from ...format.files import LINEAGE_ROW_ID
 from ...format.identifiers import backquoted
 from ...format.objects import Column
-from .assignment import assigned, failure
-from .types import spark_type
+from .assignment import failure
+from .conform import as_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,8 +35,7 @@ def checked(rows: DataFrame, columns: Sequence[Column], checks: Sequence[Constra
     plain = rows.toDF(*[name if name in others else f"_{index}" for index, name in enumerate(rows.columns)])
     sources = [field for field in plain.schema.fields if field.name not in others]
     stored = [
-        assigned(F.col(source.name), source.dataType, spark_type(column), column.name).alias(column.name)
-        for source, column in zip(sources, columns, strict=True)
+        as_stored(F.col(source.name), source.dataType, column).alias(column.name) for source, column in zip(sources, columns, strict=True)
     ]
     fitted = plain.select(*stored, *others)
     # A projection, not a filter: Spark may evaluate a filter before those of the query, on rows that are not in the result.

@@ -43,6 +43,17 @@ def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColu
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 
 
+def as_stored(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
+    """Convert `value`, of type `source`, to the column's type in Spark, with the changes that `conform` makes to it.
+
+    A value with a part of the type timestamp_ns is only cast, because its checked form is a number.
+    """
+    cast = assigned(value, source, spark_type(column), column.name)
+    if not _is_checked(column) or any(node.type == "timestamp_ns" for node in column.walk()):
+        return cast
+    return _checked(cast, column, column.name).cast(spark_type(column))
+
+
 def is_unchanged(source: T.DataType, column: Column) -> bool:
     """Whether `conform` leaves values of the type `source` as they are, apart from their name and field ids."""
     return not column.children and source == spark_type(column) and not _is_checked(column)
