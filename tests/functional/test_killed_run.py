@@ -63,7 +63,7 @@ def test_a_killed_run_leaves_the_old_lake(project: Path) -> None:
         os.killpg(process.pid, signal.SIGKILL)  # dbt and its Spark
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, "".join(output)
-    assert set(project.glob("data/**/*.parquet")) > files, "the run had written files"
+    assert set(project.glob("data/**/*.parquet")) > files, "the killed run wrote no files"
     assert read(project) == old
 
     build(project, 3)

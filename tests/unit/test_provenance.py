@@ -27,7 +27,7 @@ def test_additional_values_are_merged(more: Any, expected: dict[str, Any]) -> No
     assert json.loads(OWN.with_extra_info(more).extra_info) == {"node_id": "model.a.b", **expected}
 
 
-@pytest.mark.parametrize(("more", "message"), [({"node_id": "x"}, "cannot set node_id"), (7, "must be a map or a string")])
+@pytest.mark.parametrize(("more", "message"), [({"node_id": "x"}, "cannot contain node_id"), (7, "must be a dictionary or a string")])
 def test_values_of_dbt_are_not_overridden(more: Any, message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         OWN.with_extra_info(more)

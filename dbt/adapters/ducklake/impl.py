@@ -217,7 +217,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         Args:
             message: the snapshot's commit message; by default dbt's command and the node.
             author: its author; by default the profile's.
-            extra_info: additions to its JSON, a map or a string; a string that is not a JSON object is stored under `info`.
+            extra_info: additions to its JSON, a dictionary or a string; a string that is not a JSON object is stored under `info`.
         """
         handle = self.connections.handle()
         handle.set_provenance(handle.provenance.with_message(message, author).with_extra_info(extra_info))

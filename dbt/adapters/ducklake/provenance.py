@@ -1,4 +1,4 @@
-"""The origin that a snapshot records: author, message, and dbt's invocation, node with its start, target and versions."""
+"""The provenance that a snapshot records: author, message, and JSON with dbt's invocation, node, start time, target and versions."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Provenance:
     extra_info: str
 
     def with_message(self, message: str, author: str | None) -> Provenance:
-        """Return this origin with the user's message, and author if given."""
+        """Return this provenance with the user's message, and author if given."""
         return replace(self, message=message.strip() or self.message, author=author or self.author)
 
     def with_extra_info(self, more: str | Mapping[str, Any] | None) -> Provenance:
-        """Return this origin with more JSON: the entries of a map or of a JSON object, or any other text under `info`.
+        """Return this provenance with more JSON: the entries of a dictionary or of a JSON object; any other text is stored under `info`.
 
         Raises:
-            DbtRuntimeError: an entry has the name of one that dbt sets.
+            DbtRuntimeError: an entry has a name that dbt-ducklake sets, or `more` is neither a dictionary nor a string.
         """
         if not more:
             return self
         own, added = json.loads(self.extra_info), _entries(more)
         taken = sorted(own.keys() & added.keys())
         if taken:
-            raise DbtRuntimeError(f"commit_extra_info cannot set {', '.join(taken)}: dbt sets it; choose another name")
+            raise DbtRuntimeError(f"commit_extra_info cannot contain {', '.join(taken)}: dbt-ducklake sets them. Choose other names")
         return replace(self, extra_info=json.dumps({**own, **added}, default=str))
 
 
@@ -46,7 +46,7 @@ def _entries(more: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(more, Mapping):
         return dict(more)
     if not isinstance(more, str):
-        raise DbtRuntimeError(f"commit_extra_info must be a map or a string; it is {more!r}")
+        raise DbtRuntimeError(f"commit_extra_info must be a dictionary or a string; it is {more!r}")
     try:
         found = json.loads(more)
     except ValueError:
@@ -55,7 +55,7 @@ def _entries(more: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def provenance_of(config: Any, name: str | None) -> Provenance:
-    """Return the origin of a connection's snapshots: a node, an operation, or the hooks of a run.
+    """Return the provenance of a connection's snapshots: a node, an operation, or the hooks of a run.
 
     Args:
         config: dbt's runtime configuration, or the profile alone as `dbt debug` has it.

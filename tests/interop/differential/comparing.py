@@ -13,8 +13,8 @@ from .sides import DuckDB, Ours, Plain, RefusedError, Rows
 from .words import Maker, relation
 
 SOMETIMES, OFTEN = 0.1, 0.4
-"""How often our side is queried at once, without and with a special reason: each query is a Spark job. The rest is queried at the end."""
-AT_ONCE = 12
+"""The probability that our side is queried right away, without and with a special reason: each query is a Spark job. The rest is queried at the end."""
+STATES_PER_JOB = 12
 """How many states of a table one Spark job reads."""
 
 
@@ -24,7 +24,7 @@ class Difference(AssertionError):
 
 @dataclass
 class SnapshotRows:
-    """The rows of the tables of one snapshot by key: the table's name and its rows without their ids."""
+    """The tables of one snapshot by key: the shape of each, and a digest of its rows without their row ids."""
 
     tables: dict[str, tuple[TableShape, int]] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class Comparison:
         self.rng, self.ours, self.duck, self.plain = rng, ours, duck, plain
         self.maker = Maker(rng)
         self.unread: Counter[str] = Counter()
-        """The reasons why we could not read views."""
+        """The reasons for which our side refused views, with counts."""
 
     def definitions(self) -> Shape:
         """Return the lake's definitions, which must be equal on both sides."""
@@ -154,8 +154,8 @@ class Comparison:
                     raise Difference(_other_rows(table, version))
             by_shape.setdefault(table, []).append(self.rng.choice(versions))
         for table, chosen in by_shape.items():
-            for first in range(0, len(chosen), AT_ONCE):
-                self._at_versions(table, chosen[first : first + AT_ONCE])
+            for first in range(0, len(chosen), STATES_PER_JOB):
+                self._at_versions(table, chosen[first : first + STATES_PER_JOB])
 
     def _at_versions(self, table: TableShape, versions: Iterable[int]) -> None:
         found = self.ours.rows_at(table, versions)

@@ -215,5 +215,5 @@ def test_an_expired_start_snapshot_is_a_conflict(prepared: LakeCatalog) -> None:
     committed(prepared, ends(1))
     for table in ("ducklake_snapshot", "ducklake_snapshot_changes"):
         change(prepared, f"DELETE FROM {table} WHERE snapshot_id = {me.snapshot.snapshot_id}")
-    with pytest.raises(ConflictError, match="run it again"):
+    with pytest.raises(ConflictError, match="Run the statement or transaction again"):
         me.commit()

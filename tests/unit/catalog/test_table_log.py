@@ -71,6 +71,6 @@ def test_an_earlier_state_ends_the_log(sqlite_lake: LakeCatalog, tmp_path: Path)
     assert [entry.record.snapshot.snapshot_id for entry in sqlite_lake.table_log(table, before)] == [before.snapshot_id]
 
 
-def test_ranges_that_touch_are_joined() -> None:
+def test_overlapping_ranges_contain_each_of_their_ids() -> None:
     ranges = Ranges([(8, 9), (1, 3), (2, 5), (5, 6)])
     assert [number for number in range(11) if number in ranges] == [1, 2, 3, 4, 5, 6, 8, 9]

@@ -40,7 +40,7 @@ def test_literals(type_: str, text: str, literal: str) -> None:
     assert initial_literal(Column(1, "c", type_, initial_default=text)) == literal
 
 
-def test_no_default_is_null() -> None:
+def test_a_column_without_a_default_has_no_literal() -> None:
     assert initial_literal(Column(1, "c", "int32")) is None
 
 

@@ -8,7 +8,7 @@ from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.format.versions import CURRENT, OLDER, is_older, pieces_of, row_limit
 
 
-def test_the_current_version_is_written_and_older_ones_are_read() -> None:
+def test_older_versions_are_recognized() -> None:
     assert not is_older(CURRENT)
     assert all(is_older(version) for version in OLDER)
 

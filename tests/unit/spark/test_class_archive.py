@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.spark.session.class_archive import MAKER, ClassArchiv
 from dbt.adapters.ducklake.spark.session.class_archive_maker import make, remove_outdated
 from dbt.adapters.ducklake.spark.session.java import Java
 from dbt.adapters.ducklake.spark.session.jvm import JAVA_OPTIONS
-from dbt.adapters.ducklake.spark.session.launch import FIRST_COMPILER, with_java_options
+from dbt.adapters.ducklake.spark.session.launch import C1_ONLY, with_java_options
 
 LOCAL = {"spark.master": "local[2]"}
 
@@ -69,8 +69,8 @@ def test_options_of_the_profile_take_precedence_over_ours(java: Java) -> None:
     config = {**LOCAL, JAVA_OPTIONS: "-XX:+UseParallelGC"}
     options = with_java_options(config, False, archive(java))[JAVA_OPTIONS].split()
     assert options[-2:] == [f"-XX:SharedArchiveFile={archive(java).path}", "-XX:+UseParallelGC"]
-    assert not set(FIRST_COMPILER) & set(options)
-    assert set(FIRST_COMPILER) <= set(with_java_options(config, True, None)[JAVA_OPTIONS].split())
+    assert not set(C1_ONLY) & set(options)
+    assert set(C1_ONLY) <= set(with_java_options(config, True, None)[JAVA_OPTIONS].split())
     assert with_java_options({"spark.master": "yarn"}, False, None) == {"spark.master": "yarn"}
 
 

@@ -71,7 +71,7 @@ def test_many_files_keep_their_order(tmp_path: Path) -> None:
 
 def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet", pa.table({"a": [1], "b": [1]}))
-    with pytest.raises(LakeError, match="2 fields was written for 1 columns"):
+    with pytest.raises(LakeError, match="has 2 fields, but 1 columns were expected"):
         read_files([file], columns_of("a int"))
     (tmp_path / "y.parquet").write_bytes(b"x" * 100)
     with pytest.raises(LakeError, match="is not a Parquet file"):

@@ -51,7 +51,10 @@ class Constraint:
 
 
 def named(constraints: Iterable[Constraint], table: str) -> tuple[Constraint, ...]:
-    """Give each constraint of a table a unique name; a missing name is derived as in PostgreSQL: `t_pkey`, `t_a_key`, `t_check1`."""
+    """Give each constraint of a table a unique name: a number is added to one that is already taken.
+
+    A missing name is derived as in PostgreSQL: `t_pkey`, `t_a_key`, `t_check1`.
+    """
     result: list[Constraint] = []
     taken: set[str] = set()
     for constraint in constraints:
@@ -75,7 +78,7 @@ def constraints_of(tags: Mapping[str, str]) -> tuple[Constraint, ...]:
 
 
 def checks_of(tags: Mapping[str, str]) -> list[Constraint]:
-    """Return the enforced constraints that are stored in the tags of a table."""
+    """Return the CHECK constraints that are stored in the tags of a table; only these are enforced."""
     return [constraint for constraint in constraints_of(tags) if constraint.is_enforced]
 
 
@@ -88,12 +91,12 @@ def with_constraints(tags: Mapping[str, str], constraints: Sequence[Constraint])
 
 
 def without_column(tags: Mapping[str, str], column: str) -> dict[str, str]:
-    """Return the tags after a column is dropped: keys that contain the column are dropped too.
+    """Return the tags after a column is dropped: PRIMARY KEY, UNIQUE and FOREIGN KEY constraints on it are dropped too.
 
     Raises:
         ValueError: a CHECK uses the column; the message is the name and the SQL of that constraint.
     """
-    _refuse_column_of_check(tags, column)
+    _require_not_in_check(tags, column)
     return with_constraints(tags, [each for each in constraints_of(tags) if fold(column) not in _folded(each.columns)])
 
 
@@ -103,14 +106,14 @@ def with_renamed_column(tags: Mapping[str, str], column: str, to: str) -> dict[s
     Raises:
         ValueError: a CHECK uses the column; the message is the name and the SQL of that constraint.
     """
-    _refuse_column_of_check(tags, column)
+    _require_not_in_check(tags, column)
     changed = [
         replace(each, columns=tuple(to if fold(name) == fold(column) else name for name in each.columns)) for each in constraints_of(tags)
     ]
     return with_constraints(tags, changed)
 
 
-def _refuse_column_of_check(tags: Mapping[str, str], column: str) -> None:
+def _require_not_in_check(tags: Mapping[str, str], column: str) -> None:
     for check in checks_of(tags):
         if fold(column) in names_in(check.expression or ""):
             raise ValueError(f"{check.name}, {check}")

@@ -1,7 +1,7 @@
-"""Compaction: merge small files, and rewrite files that lost most of their rows.
+"""Compaction: merge small files, and rewrite files with many deleted rows.
 
 Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Time travel, row ids and the change feed stay the same,
-except that a rewrite appears in the change feed as updates, as in the reference.
+except that a rewrite appears in the change feed as updates, as with DuckDB.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def merge_adjacent_files(
 
     Args:
         context: the catalog, the transaction and Spark.
-        schema: the schema of the tables.
-        table: the only table.
-        min_file_size: smaller files are not merged; in bytes.
-        max_file_size: files of this size or larger are not merged; in bytes.
+        schema: only tables of this schema; None for all schemas.
+        table: only this table; None for all tables.
+        min_file_size: smaller files are not merged; in bytes, None for 0.
+        max_file_size: files of this size or larger are not merged; in bytes, None for the target file size.
         max_compacted_files: the maximum number of new files, for all tables together.
 
     Returns:
-        An entry for each new file.
+        An entry for each group of files; `files_created` is 0 if no row was left.
 
     Raises:
         NotFoundError: the schema or table does not exist.
@@ -66,16 +66,16 @@ def merge_adjacent_files(
     if max_compacted_files is not None and max_compacted_files < 1:
         raise StatementError("max_compacted_files must be at least 1")
     if min(min_file_size or 0, max_file_size or 0) < 0:
-        raise StatementError("min_file_size and max_file_size are sizes in bytes, 0 or more")
+        raise StatementError("min_file_size and max_file_size must be 0 or more (bytes)")
     remaining = max_compacted_files
     results: list[CompactionResult] = []
     for each in maintained_tables(context, schema, table):
         target = context.transaction.write_options(each).target_file_size
 
-        def chosen(candidates: Sequence[Candidate], target: int = target, remaining: int | None = remaining) -> list[Group]:
+        def choose(candidates: Sequence[Candidate], target: int = target, remaining: int | None = remaining) -> list[Group]:
             return to_merge(candidates, target, min_file_size or 0, max_file_size)[:remaining]
 
-        results += _compact(context, each, chosen, rewrites=False)
+        results += _compact(context, each, choose, rewrites=False)
         remaining = None if max_compacted_files is None else max_compacted_files - len(results)
         if remaining == 0:
             break
@@ -87,7 +87,10 @@ def rewrite_data_files(
 ) -> list[CompactionResult]:
     """Stage rewriting the files of which at least the fraction `delete_threshold` (0 to 1) of the rows is deleted.
 
-    Without a threshold the option `rewrite_delete_threshold` applies. Results and errors are those of `merge_adjacent_files`.
+    Without a threshold the option `rewrite_delete_threshold` applies. Results are those of `merge_adjacent_files`, and so are errors.
+
+    Raises:
+        StatementError: `delete_threshold` is not between 0 and 1.
     """
     if delete_threshold is not None and not 0 <= delete_threshold <= 1:
         raise StatementError(f"delete_threshold must be a fraction of rows, from 0 to 1, not {delete_threshold}")
@@ -98,18 +101,18 @@ def rewrite_data_files(
         threshold = stored if delete_threshold is None else delete_threshold
         target = context.transaction.write_options(each).target_file_size
 
-        def chosen(candidates: Sequence[Candidate], target: int = target, threshold: float = threshold) -> list[Group]:
+        def choose(candidates: Sequence[Candidate], target: int = target, threshold: float = threshold) -> list[Group]:
             return to_rewrite(candidates, target, threshold)
 
-        results += _compact(context, each, chosen, rewrites=True)
+        results += _compact(context, each, choose, rewrites=True)
     return results
 
 
 def _compact(
-    context: Context, table: Table, chosen: Callable[[Sequence[Candidate]], list[Group]], *, rewrites: bool
+    context: Context, table: Table, choose: Callable[[Sequence[Candidate]], list[Group]], *, rewrites: bool
 ) -> list[CompactionResult]:
     plan = context.transaction.base.compaction_plan(table)
-    groups = chosen(plan.candidates)
+    groups = choose(plan.candidates)
     if not groups:
         return []
     options = context.transaction.write_options(table)
@@ -118,12 +121,14 @@ def _compact(
     units: list[Compacted] = []
     try:
         for version, layout in plan.layouts.items():
-            same_schema = [group for group in groups if group[0].schema_version == version]
-            if same_schema:
+            same_version = [group for group in groups if group[0].schema_version == version]
+            if same_version:
+                # a merged file serves older snapshots too, so its rows keep their snapshot ids
                 job = Job(table, layout, options, order, snapshot_ids=not rewrites)
-                units += write_compacted(context.spark(), same_schema, job)
-                processed += sum(len(group) for group in same_schema)
-                logger.info("%s.%s: %d of %d files compacted", table.schema_name, table.name, processed, total)
+                units += write_compacted(context.spark(), same_version, job)
+                processed += sum(len(group) for group in same_version)
+                done = "rewritten" if rewrites else "merged"
+                logger.info("%s.%s: %d of %d files %s", table.schema_name, table.name, processed, total, done)
         context.transaction.rows.compact(table, Compaction(tuple(units), rewrites))
     except BaseException:
         remove(unit.file.path for unit in units if unit.file is not None)

@@ -1,4 +1,4 @@
-"""Find the files of a table that a query reads, cached as long as the lake stays at the same snapshot."""
+"""Find the files of a table that a query reads, cached until a newer snapshot of the lake is read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Scan:
     pruned_by: Filters
     """The filters that left out files; empty if no file was left out."""
     needed: Filters
-    """The filters that a row must pass for the query to need it."""
+    """Filters that every row passes that the query uses."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Cached:
     plans: dict[Filters, ScanPlan] = field(default_factory=dict)
 
     def keep(self, filters: Filters, plan: ScanPlan) -> None:
-        """Cache a plan, and drop the oldest ones."""
+        """Cache a plan, and drop the oldest if there are `MAX_PLANS`."""
         while len(self.plans) >= MAX_PLANS:
             del self.plans[next(iter(self.plans))]
         self.plans[filters] = plan
@@ -54,7 +54,7 @@ class ScanPlans:
             view: the view of the lake in which `table` was found.
             version: the version of the rows that `view` shows.
             table: the table.
-            needed: returns the filters that a row must pass for the query to need it; called only if they can leave out a file.
+            needed: returns filters that every row passes that the query uses; called only if they can leave out a file.
         """
         if self._planned_at.get(lake) != version.planned_at:
             self._known = {key: known for key, known in self._known.items() if key[0] != lake}
@@ -78,6 +78,7 @@ class ScanPlans:
 
         plan = view.scan_plan(table, within=within)
         filters = used[-1] if used else ()
+        # plans for earlier staged changes of this table are dropped
         others = {key: known for key, known in self._known.items() if key[:2] != (lake, table.table_id) or key[2].revision is None}
         self._known = others | {(lake, table.table_id, version): _Cached(len(plan.files) + plan.pruned_files)}
         self._known[lake, table.table_id, version].keep(filters, plan)

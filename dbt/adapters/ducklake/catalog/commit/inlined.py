@@ -1,8 +1,8 @@
 """Inlined rows in a commit: create inlined-data tables, insert rows, end rows.
 
 Specification: the page "Data Inlining". Rows go into the newest inlined-data table of their table, which must have the table's current
-columns. If there is none, one is created and registered, and the schema version increases, because DuckDB caches the list of these tables
-by schema version.
+columns. If there is none, or if its columns are others, one is created and registered, and the schema version increases, because DuckDB
+caches the list of these tables by schema version.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
         table: the table's definition.
         staged: the rows.
         first_row_id: the row id of the row with the offset 0.
+
+    Raises:
+        LakeError: the table was altered after the insert, and its new columns cannot be inlined.
     """
     name = _table_for(state, table_id, table)
     columns = table.columns
@@ -70,12 +73,12 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
     rows = [
         {"r": first_row_id + offset, "b": state.snapshot_id, **{key: cell(v, c) for key, v, c in zip(keys, values, columns, strict=True)}}
         for part in staged
-        for offset, values in zip(part.offsets, in_layout(part, columns), strict=True)
+        for offset, values in zip(part.offsets, with_current_columns(part, columns), strict=True)
     ]
     state.connection.execute(target.insert().values({**fixed, **places}), rows)
 
 
-def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+def with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
     """Convert staged rows to the table's current columns, because a statement after the insert may have altered the table."""
     if staged.columns == tuple(columns):
         return list(staged.rows)
@@ -93,7 +96,10 @@ def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, 
 
 
 def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
-    """Create an inlined-data table with the new columns. DuckDB inserts by position into the newest one without checking its columns."""
+    """If the table has an inlined-data table, create one with the new columns, if these can be inlined.
+
+    DuckDB inserts by position into the newest one without checking its columns.
+    """
     if registered(state.connection, [table_id]) and can_inline(state.database.dialect, columns):
         _create(state, table_id, columns)
 
@@ -126,11 +132,11 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
             return name
     if not can_inline(state.database.dialect, table.columns):
         raise LakeError(
-            f"rows that this transaction inserted into {table.schema_name}.{table.name} are inlined in the catalog, "
+            f"rows that this transaction inserted into {table.schema_name}.{table.name} would be inlined in the catalog, "
             "which cannot store the altered columns: commit before you alter the table, or set data_inlining_row_limit to 0"
         )
     state.increase_schema_version()
-    # Without this row, readers would use the columns of the table's first snapshot. The reference implementation has this bug.
+    # Without this row, readers would use the columns of the table's first snapshot. DuckDB does not write it.
     state.add_schema_version(table_id)
     return _create(state, table_id, table.columns)
 
@@ -147,6 +153,7 @@ def _create(state: CommitState, table_id: int, columns: Sequence[Column]) -> str
 
 
 def _sql_type(dialect: CatalogDialect, column: Column) -> Any:
+    """Return the type of a column in an inlined-data table; None if its type, its name or its children prevent that it is inlined."""
     found = dialect.inlined_types.get(base_type(column.type))
     longest = dialect.max_identifier_bytes
     too_long = longest is not None and len(column.name.encode()) > longest

@@ -35,7 +35,7 @@ class SnapshotRecord:
 
     @property
     def writer(self) -> str:
-        """The snapshot with its author and message, as errors name a concurrent writer."""
+        """How errors name this snapshot: its id, author and message."""
         author, message = f" by {self.author}" if self.author else "", f" ({self.message})" if self.message else ""
         return f"snapshot {self.snapshot.snapshot_id}{author}{message}"
 
@@ -43,7 +43,7 @@ class SnapshotRecord:
 def resolve(database: Database, retry: RetrySettings, version: int | None, timestamp: datetime | None) -> Snapshot:
     """Return the snapshot of a version or of a timestamp; by default the newest, or the one at which the lake was opened.
 
-    A transaction starts with this read, which is retried like its commit.
+    The read is retried as a commit is, because every transaction starts with it.
 
     Raises:
         NotFoundError: the snapshot does not exist.
@@ -99,7 +99,7 @@ def require_not_expired(connection: Connection, database: Database, snapshot_id:
         raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
     raise ConflictError(
         f"snapshot {snapshot_id}, which this transaction reads, was expired by a concurrent expire_snapshots; "
-        "nothing was written, so run it again"
+        "nothing was written. Run the statement or transaction again"
     )
 
 
@@ -114,7 +114,7 @@ def snapshot_at(connection: Connection, dialect: CatalogDialect, timestamp: date
     query = _snapshots().where(time <= literal(timestamp, t.Timestamp())).order_by(time.desc(), t.snapshot.c.snapshot_id.desc())
     row = connection.execute(query.limit(1)).first()
     if row is None:
-        raise NotFoundError("snapshot", f"at {timestamp.isoformat()}", "Every snapshot of the lake is later")
+        raise NotFoundError("snapshot", f"at or before {timestamp.isoformat()}", "Every snapshot of the lake is later")
     return _snapshot(row)
 
 
@@ -129,14 +129,21 @@ def first_snapshot_from(connection: Connection, dialect: CatalogDialect, timesta
     query = _snapshots().where(time >= literal(timestamp, t.Timestamp())).order_by(time, t.snapshot.c.snapshot_id)
     row = connection.execute(query.limit(1)).first()
     if row is None:
-        raise NotFoundError("snapshot", f"from {timestamp.isoformat()} on", "Every snapshot of the lake is earlier")
+        raise NotFoundError("snapshot", f"at or after {timestamp.isoformat()}", "Every snapshot of the lake is earlier")
     return _snapshot(row)
 
 
 def snapshot_records(
     connection: Connection, *, after: int | None = None, until: int | None = None, limit: int | None = None
 ) -> list[SnapshotRecord]:
-    """Return snapshots with their logged changes, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
+    """Return snapshots with their logged changes, oldest first.
+
+    Args:
+        connection: a connection to the catalog database.
+        after: only later snapshots; None for all.
+        until: only snapshots up to this id, included; None for all.
+        limit: only this number of the newest of these; None for all.
+    """
     key = t.snapshot.c.snapshot_id
     query = select(t.snapshot, *list(t.snapshot_changes.c)[1:]).outerjoin(t.snapshot_changes, t.snapshot_changes.c.snapshot_id == key)
     if after is not None:

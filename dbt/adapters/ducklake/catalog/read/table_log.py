@@ -21,25 +21,25 @@ from .table_metrics import TableMetrics, read_table_metrics
 
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
 _KINDS = CHANGES_OF_ROWS | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE, Kind.INLINE_FLUSH, Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE}
-"""The kinds of changes whose id is that of a table; the creation of a table is logged by its name."""
+"""The kinds of logged changes that have a table's id. CREATED_TABLE has the table's name instead."""
 
 
 @dataclass(frozen=True)
 class TableLogEntry:
-    """A snapshot that changed a table. A metric is None if the catalog does not have it any more; see `table_metrics`."""
+    """A snapshot that changed a table. A metric is None if the catalog does not have it; see `table_metrics`."""
 
     record: SnapshotRecord
     kinds: tuple[Kind, ...]
     """What it did to the table, without duplicates, in the order of `Kind`. A rename is CREATED_TABLE, as in the log of changes."""
     is_first: bool
-    """Whether the table was created at it."""
+    """Whether this snapshot created the table."""
     rows_inserted: int | None
     """An updated row counts as inserted and as deleted."""
     rows_deleted: int | None
     files_added: int | None
     files_removed: int | None
     bytes_added: int | None
-    """Size of the data files that it added."""
+    """Size of the data files that this snapshot added."""
 
 
 def read_table_log(connection: Connection, database: Database, table_id: int, until: int, limit: int | None = None) -> list[TableLogEntry]:
@@ -49,7 +49,7 @@ def read_table_log(connection: Connection, database: Database, table_id: int, un
         connection: a connection to the catalog database.
         database: the catalog database.
         table_id: the table.
-        until: the last snapshot id.
+        until: the last snapshot id, included.
         limit: the maximum number of snapshots; None for all.
     """
     first = first_snapshot(connection, table_id)
@@ -69,7 +69,7 @@ def read_table_log(connection: Connection, database: Database, table_id: int, un
 
 
 def first_snapshot(connection: Connection, table_id: int) -> int | None:
-    """Return the snapshot at which a table was created; a rename gives it a new row of `ducklake_table`, but not of its columns."""
+    """Return the snapshot at which a table was created, from its columns: a rename adds no row to `ducklake_column`."""
     begin: int | None = connection.scalar(select(func.min(t.column.c.begin_snapshot)).where(t.column.c.table_id == table_id))
     return begin
 
@@ -84,7 +84,7 @@ def creation_time(connection: Connection, table_id: int) -> datetime | None:
 def _records(table_id: int, named: Collection[int], until: int) -> Select[Any]:
     """Return the query for the snapshots whose log may name the table.
 
-    It is a substring match: `:1` also matches table 12, so the caller checks the parsed changes.
+    The query searches for a substring, and `:1` also matches table 12. So the caller checks the parsed changes.
     """
     key, log = t.snapshot.c.snapshot_id, t.snapshot_changes
     return (
@@ -104,6 +104,6 @@ def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, m
         inserted = metrics.inserted(snapshot_id)
     if not _DELETES.isdisjoint(kinds):
         deleted = metrics.deleted(snapshot_id)
-    if Kind.MERGE_ADJACENT in kinds or Kind.INLINE_FLUSH in kinds:  # their files begin at the snapshots of their rows
+    if Kind.MERGE_ADJACENT in kinds or Kind.INLINE_FLUSH in kinds:  # the files that these write begin at the snapshots of their rows
         added = removed = size = None
     return TableLogEntry(record, kinds, snapshot_id == first, inserted, deleted, added, removed, size)

@@ -61,7 +61,11 @@ class Node:
 
 
 def read_schema(footer: bytes) -> Node:
-    """Return the root node of a file's schema from its serialized footer."""
+    """Return the root node of a file's schema from its serialized footer.
+
+    Raises:
+        LakeError: the footer has no schema.
+    """
     elements: list[tuple[str, int, int | None, bytes | None]] = []
     at, count = _schema_start(footer)
     for _ in range(count):
@@ -90,7 +94,7 @@ def expected_ids(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node,
         LakeError: the file's schema does not match the columns.
     """
     if len(root.children) != len(columns):
-        raise LakeError(f"a file of {len(root.children)} fields was written for {len(columns)} columns")
+        raise LakeError(f"the written file has {len(root.children)} fields, but {len(columns)} columns were expected")
     matched: dict[int, tuple[Node, Column]] = {}
     for node, column in zip(root.children, columns, strict=True):
         _match(node, column, matched)
@@ -98,21 +102,21 @@ def expected_ids(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node,
 
 
 def corrected(footer: bytes, matched: Mapping[int, tuple[Node, Column]]) -> bytes:
-    """Return the footer with the required ids and logical types of the matched nodes; unchanged if nothing is missing."""
-    wrong: dict[int, tuple[int, bytes | None]] = {}
+    """Return the footer with the required field ids and logical types of the matched nodes; unchanged if all are right."""
+    corrections: dict[int, tuple[int, bytes | None]] = {}
     for index, (node, column) in matched.items():
         logical = LOGICAL_TYPES.get(column.type)
         if node.field_id != column.column_id or (logical is not None and node.logical != logical):
-            wrong[index] = column.column_id, logical
-    return _put(footer, wrong) if wrong else footer
+            corrections[index] = column.column_id, logical
+    return _patch_schema(footer, corrections) if corrections else footer
 
 
-def renumbered(footer: bytes, field_id: int, other: int) -> bytes:
-    """Return the footer with the id `other` for the top-level field that has the id `field_id`."""
-    return _put(footer, {node.index: (other, None) for node in read_schema(footer).children if node.field_id == field_id})
+def renumbered(footer: bytes, old_id: int, new_id: int) -> bytes:
+    """Return the footer with `new_id` for the top-level field that has the id `old_id`."""
+    return _patch_schema(footer, {node.index: (new_id, None) for node in read_schema(footer).children if node.field_id == old_id})
 
 
-def _put(footer: bytes, corrections: Mapping[int, tuple[int, bytes | None]]) -> bytes:
+def _patch_schema(footer: bytes, corrections: Mapping[int, tuple[int, bytes | None]]) -> bytes:
     """Return the footer with `corrections` (element index → field id, logical type) applied to its schema."""
     at, count = _schema_start(footer)
     start = at
@@ -138,7 +142,7 @@ def _schema_start(footer: bytes) -> tuple[int, int]:
     fields, _ = read_struct(footer, 0)
     schema = next((field for field in fields if field.id == _SCHEMA and field.type == LIST), None)
     if schema is None:
-        raise LakeError("a Parquet footer without a schema")
+        raise LakeError("the Parquet footer has no schema")
     count, _, at = read_list(footer, schema.start)
     return at, count
 
@@ -163,6 +167,6 @@ def _match(node: Node, column: Column, matched: dict[int, tuple[Node, Column]]) 
     elif column.type != "struct":
         return
     if len(inner) != len(column.children):
-        raise LakeError(f"the file's field {node.name} is not the {column.type} that column {column.name} is")
+        raise LakeError(f"field {node.name} of the file does not have the structure of column {column.name}, which is a {column.type}")
     for child_node, child in zip(inner, column.children, strict=True):
         _match(child_node, child, matched)

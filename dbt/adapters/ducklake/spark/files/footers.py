@@ -1,6 +1,6 @@
-"""Footers of written files: check and complete the ids, read the statistics, remove files without rows.
+"""Footers of written files: check and complete the field ids, read the statistics, remove files without rows.
 
-Only the end of each file is read, not its pages. Specification: "ducklake_file_column_stats".
+Only the footer of a file is read, and its geometry columns for their extents. Specification: the table `ducklake_file_column_stats`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _THREADS = 4
 
 @dataclass(frozen=True)
 class FileToRead:
-    """A new file, with facts that are not in its footer."""
+    """A new file, with its size and partition values, which its footer does not have."""
 
     path: str
     size_bytes: int
@@ -39,7 +39,7 @@ def read_files(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> list[WrittenFile]:
-    """Read the footers of new files and add missing ids of nested nodes; files without rows are removed and left out.
+    """Read the footers of new files, and complete their field ids and logical types; files without rows are removed and left out.
 
     Args:
         files: the files.
@@ -47,6 +47,7 @@ def read_files(
         contains_nan: column id → whether it contains NaN, for writers whose bounds ignore NaN; None: a NaN appears as a bound.
 
     Raises:
+        DataError: a geometry is invalid.
         LakeError: a file does not have the expected fields.
     """
     found = in_parallel(lambda file: read_file(file, columns, contains_nan=contains_nan), files)
@@ -55,7 +56,7 @@ def read_files(
 
 
 def in_parallel(read: Callable[[FileToRead], T], files: Sequence[FileToRead]) -> list[T]:
-    """Call `read` for each file, several at a time because most of the time is waiting for storage; results are in order."""
+    """Call `read` for each file, up to `_THREADS` at a time because most of the time is waiting for storage; results are in order."""
     if len(files) < _THREADS:
         return [read(file) for file in files]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -68,7 +69,7 @@ def read_file(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> WrittenFile | None:
-    """Read the footer of one new file and add missing ids of nested nodes.
+    """Read the footer of one new file, and complete its field ids and logical types.
 
     Args:
         file: the file, which is not removed.
@@ -79,6 +80,7 @@ def read_file(
         The file; None if it has no rows.
 
     Raises:
+        DataError: a geometry is invalid.
         LakeError: the file does not have the expected fields.
     """
     footer = read_footer(file.path, file.size_bytes)
@@ -92,13 +94,13 @@ def read_file(
         replace_footer(file.path, size, len(footer), patched)
         size += len(patched) - len(footer)
         footer, metadata = patched, parse_footer(patched)
-    leaves = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
+    leaf_numbers = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
     stats = [
-        variant_stats(metadata, node, leaves, column.column_id)
+        variant_stats(metadata, node, leaf_numbers, column.column_id)
         if column.type == "variant"
-        else column_stats(metadata, leaves[index], column, contains_nan)
+        else column_stats(metadata, leaf_numbers[index], column, contains_nan)
         for index, (node, column) in matched.items()
-        if (index in leaves or column.type == "variant") and column.column_id not in EMBEDDED_IDS
+        if (index in leaf_numbers or column.type == "variant") and column.column_id not in EMBEDDED_IDS
     ]
     return WrittenFile(
         path=file.path,

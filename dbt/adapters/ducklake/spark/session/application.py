@@ -1,4 +1,4 @@
-"""The Spark application of this process: started when it is first needed, again if its process has ended, and stopped if started here."""
+"""The Spark application of this process: start it on first use, restart it if its process has ended, and stop it if it was started here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...errors import ConfigurationError
 from .connect import connect
 from .jvm import Jvm
 from .kept import Lease, context_of, leave, separate_workers
-from .launch import forget_jvm, has_own_settings, launch, running_jvm
+from .launch import forget_jvm, has_foreign_settings, launch, running_jvm
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Application:
 
     Args:
         settings: how to start it.
-        owner: the project, with no other of which a kept Spark is shared.
+        owner: the project; only commands of the same project share a kept Spark.
         given: an existing session to use instead, which is never stopped.
         at_exit: called at the exit of this process if Spark was started here.
     """
@@ -47,14 +47,14 @@ class Application:
         self._owner = owner
         self._given = given
         self._at_exit = at_exit
-        self.is_alone = settings.is_local and not has_own_settings()
-        """Whether Spark starts with these settings alone."""
+        self.is_alone = settings.is_local and not has_foreign_settings()
+        """Whether Spark gets no settings besides these."""
         self.base = given
-        """A session of the application; None if it was not started."""
+        """The session from which others are created; None until Spark is started."""
         self.started_here = False
-        """Whether this object started it, or is the one that uses a kept one."""
+        """Whether this object must stop or release Spark: it started it, leased a kept one, or connected to a remote one."""
         self.process: Popen[bytes] | Lease | None = None
-        """The JVM or its keeper, if this process started it, also for another runtime, or the use of a kept one."""
+        """The process that ends with Spark: the JVM, its keeper, or the lease of a kept JVM; None if another process started it."""
         self.notify: Callable[[str], None] = logger.warning
         """Receives a message when Spark starts again because its process has ended, and when JAVA_HOME is not used."""
         self._pid = os.getpid()
@@ -64,12 +64,12 @@ class Application:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its process has ended. Only known if this Python process started it."""
+        """Whether its process has ended; False if that is unknown, because another process started it."""
         return self._given is None and self.process is not None and self.process.poll() is not None
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this process was not forked from the one that started Spark."""
+        """Whether this is the process that started Spark, and not a fork of it."""
         return self._pid == os.getpid()
 
     def session(self) -> SparkSession:
@@ -86,14 +86,14 @@ class Application:
                     self._start()
             elif not self.is_of_this_process:
                 raise ConfigurationError(
-                    "Spark was started before this process was forked, and cannot be shared with the process it came from. "
-                    "Start Spark after the fork, or start processes with the `spawn` method"
+                    "This process was forked after Spark was started, and a fork cannot use its parent's Spark. "
+                    "Start Spark after the fork, or use the `spawn` start method"
                 )
             assert self.base is not None
             return self.base
 
     def start_early(self, start: Callable[[], object]) -> None:
-        """Call a function that starts Spark in another thread. An error is left to `session`, which tries again."""
+        """In another thread, call a function that starts Spark. Its errors are ignored, because `session` tries again and reports them."""
         if self._early is not None or self.base is not None or self._settings.remote is not None:
             return
 
@@ -141,7 +141,8 @@ class Application:
         """Forget Spark if its process has ended."""
         if self.is_of_this_process and self.has_ended:
             assert self.process is not None
-            self.notify(f"Spark's process has ended with the status {self.process.returncode}; Spark starts again")
+            status = "" if isinstance(self.process, Lease) else f" with the status {self.process.returncode}"
+            self.notify(f"Spark's process has ended{status}; Spark starts again")
             if running_jvm() is self.process:
                 forget_jvm()
             self.base, self.process, self.started_here = None, None, False
@@ -162,13 +163,13 @@ class Application:
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
         except ConfigurationError:
-            self.process = None  # it did not start, which is no reason to start it again
+            self.process = None  # otherwise `has_ended` would report an ended Spark
             raise
         if self.started_here:
             atexit.register(self._at_exit)
 
     def _start_classic(self) -> bool:
-        """Create a SparkContext unless this process has one, and return whether it was created."""
+        """Start or lease a JVM and create its SparkContext; return False if this process already has one."""
         from pyspark import SparkConf, SparkContext
 
         process = running_jvm()
@@ -185,7 +186,7 @@ class Application:
             try:
                 context = context_of(gateway)
             except Exception as error:
-                logger.debug(f"The kept Spark cannot be used: {type(error).__name__}: {error}")
+                logger.debug("The kept Spark cannot be used: %s: %s", type(error).__name__, error)
                 jvm.process.kill()
                 forget_jvm()
                 return self._start_classic()
@@ -198,9 +199,9 @@ class Application:
             context.setLogLevel(config.get("spark.log.level", "WARN"))
         if isinstance(self.process, Lease):
             separate_workers(context)
-        started_here = self.is_alone or running_jvm() is not None  # now, or for an earlier session of this process
+        is_own_jvm = self.is_alone or running_jvm() is not None  # started now, or for an earlier session of this process
         named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
-        if self._settings.is_local and started_here and not named:
+        if self._settings.is_local and is_own_jvm and not named:
             context.pythonExec = sys.executable  # PySpark would start the first `python3` of PATH, which may lack our packages
         return True
 

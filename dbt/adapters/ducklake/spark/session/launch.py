@@ -1,4 +1,4 @@
-"""Start the JVM of Spark's driver with a suitable Java, its log not on the terminal, and options for a fast start."""
+"""Start the JVM of Spark's driver with a suitable Java, with its log kept off the terminal, and with options for a fast start."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from .settings import SparkSettings
 
 logger = logging.getLogger(__name__)
 
-FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
-"""With the first compiler alone Java reserves 48 MB of code, and a long run compiles the same methods again and again."""
-LATE_COMPILER = (
+C1_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
+"""With C1 alone Java reserves a code cache of 48 MB, and a long run compiles the same methods again and again."""
+DELAYED_C2 = (
     "-XX:Tier4InvocationThreshold=15000",
     "-XX:Tier4MinInvocationThreshold=1800",
     "-XX:Tier4CompileThreshold=45000",
     "-XX:Tier4BackEdgeThreshold=120000",
 )
-"""The second compiler starts at three times the usual calls and iterations. A cold `dbt build` of a small project takes 16.5 s; 17.3 s with
-Java's own thresholds, and 16.1 s with fifty times as many. But with fifty times, merges in a session of minutes are 17 % slower.
+"""C2 starts at three times Java's thresholds of calls and iterations. A cold `dbt build` of a small project takes 16.5 s; 17.3 s with
+Java's own thresholds, and 16.1 s with 50 times as many. But with 50 times, merges in a session of several minutes are 17 % slower.
 """
 LOG_TAIL_BYTES = 4000
 END_SECONDS = 10
-"""The longest time that a process waits at its end for the JVM, to remove its temporary files."""
+"""Seconds that this process waits at exit for the JVM to end, so that the JVM's temporary files can be removed."""
 
 
 def launch(
@@ -55,7 +55,8 @@ def launch(
         warn: receives a message if the Java of JAVA_HOME is not used.
 
     Raises:
-        ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
+        ConfigurationError: there is no suitable Java, the process cannot be started, or the JVM ended during the start; the message then
+            has the end of its log.
     """
     java, config = find_java(), settings.launch_config()
     if java.warning is not None:
@@ -86,13 +87,15 @@ def launch(
     return jvm
 
 
-def has_own_settings() -> bool:
-    """Whether Spark would start with settings that this process was not given: of the environment, or of a running Spark."""
+def has_foreign_settings() -> bool:
+    """Whether other settings than the profile's would apply: from the environment, `spark-defaults.conf`, or a Spark that already runs."""
     spark = sys.modules.get("pyspark")
     if "PYSPARK_SUBMIT_ARGS" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ or (spark and spark.SparkContext._gateway is not None):
         return True
     found = importlib.util.find_spec("pyspark")
-    home = os.environ.get("SPARK_HOME") or (found.submodule_search_locations or [""])[0] if found else ""
+    home = os.environ.get("SPARK_HOME")
+    if home is None:
+        home = (found.submodule_search_locations or [""])[0] if found else ""
     return Path(os.environ.get("SPARK_CONF_DIR") or f"{home}/conf", "spark-defaults.conf").exists()
 
 
@@ -118,33 +121,40 @@ def _start(
 
 
 def with_java_options(config: Mapping[str, str], fast_start: bool, archive: ClassArchive | None) -> dict[str, str]:
-    """Return the configuration with our options for Java; the profile's follow them and take precedence."""
-    options = list(FIRST_COMPILER) if fast_start else list(LATE_COMPILER) if config.get("spark.master", "").startswith("local") else []
+    """Return the configuration with our options for Java, before those of the profile, which take precedence.
+
+    `fast_start` means C1 only. Otherwise C2 is delayed if the master is local.
+    """
+    options: list[str] = []
+    if fast_start:
+        options += C1_ONLY
+    elif config.get("spark.master", "").startswith("local"):
+        options += DELAYED_C2
     if archive is not None:
         options.append(f"-XX:SharedArchiveFile={archive.path}")
-    own = config.get(JAVA_OPTIONS, "")
-    return {**config, JAVA_OPTIONS: " ".join([*options, own]).strip()} if options or own else dict(config)
+    user_options = config.get(JAVA_OPTIONS, "")
+    return {**config, JAVA_OPTIONS: " ".join([*options, user_options]).strip()} if options or user_options else dict(config)
 
 
-def _end(process: Popen[bytes], owner: int) -> None:
+def _end(process: Popen[bytes], starter_pid: int) -> None:
     """Wait for the JVM when the process that started it exits: until then it may write to its temporary folder."""
-    if os.getpid() == owner:
+    if os.getpid() == starter_pid:
         _disconnect()
         with contextlib.suppress(TimeoutExpired):
             end_process(process, END_SECONDS)
 
 
 def _disconnect() -> None:
-    """Let Py4J release no more Java objects: it would write to stderr that the JVM does not answer."""
+    """Mark Py4J as disconnected; otherwise it would try to release Java objects, and write connection errors to stderr."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None:
         SparkContext._gateway._gateway_client.is_connected = False
 
 
-def _make_later(archive: ClassArchive, owner: int) -> None:
-    """Start the maker when the process that started Spark exits, but not when a process forked from it does."""
-    if os.getpid() == owner:
+def _make_later(archive: ClassArchive, starter_pid: int) -> None:
+    """Start building the class archive when the process that started Spark exits, but not when a process forked from it does."""
+    if os.getpid() == starter_pid:
         archive.make_later()
 
 
@@ -158,7 +168,7 @@ def open_log(log_path: str | None) -> IO[bytes]:
 
 
 def tail(log: IO[bytes]) -> str:
-    """Return the last lines of a log."""
+    """Return the last LOG_TAIL_BYTES of a log as text."""
     log.flush()
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - LOG_TAIL_BYTES))
@@ -166,7 +176,7 @@ def tail(log: IO[bytes]) -> str:
 
 
 def running_jvm() -> Popen[bytes] | Lease | None:
-    """Return the process of the JVM that PySpark uses, if this process started it, or the use of a kept one."""
+    """Return the JVM that PySpark uses, if this process started it, or the lease of a kept one; None for any other."""
     from pyspark import SparkContext
 
     return getattr(SparkContext._gateway, "proc", None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
 ERROR_START, ERROR_END = "[DUCKLAKE_DATA]", "[/DUCKLAKE_DATA]"
-"""What is around the text of `failure` in the message of Spark's exception."""
+"""The markers around the text of `failure` in the message of Spark's exception."""
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _DIGITS = dict(zip(_INTEGERS, (3, 5, 10, 19), strict=True))
 """The maximum number of decimal digits of each."""
@@ -39,9 +39,12 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
         source: the type of `value`.
         target: the type of the column.
         column: the name of the column, for the error message.
+
+    Raises:
+        StatementError: only some fields of a struct have the names of the column's fields.
     """
-    if _independent_of_ansi(source, target):
-        return value.cast(_cheap(target))
+    if _plain_cast_suffices(source, target):
+        return value.cast(_cast_type(target))
     match source, target:
         case T.ArrayType(), T.ArrayType():
             old, new = source.elementType, target.elementType
@@ -53,7 +56,7 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
             if ordered is None:
                 raise StatementError(
                     f"column {column} has the fields {', '.join(target.names)}, and its new value has {', '.join(source.names)}: "
-                    "give the value all these names, in any order, or only other names, which are taken by position"
+                    "name the fields of the value as those of the column, in any order, or use none of these names, to assign by position"
                 )
             fields = [
                 assigned(value.getField(old.name), old.dataType, new.dataType, f"{column}.{new.name}").alias(new.name)
@@ -61,12 +64,12 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
             ]
             return F.when(value.isNotNull(), F.struct(*fields))
     text = F.concat(F.lit(f"column {column}: "), value.cast("string"), F.lit(f" does not fit the type {target.simpleString()}"))
-    kind = _cheap(target)
+    kind = _cast_type(target)
     return F.coalesce(value.try_cast(kind), F.when(value.isNotNull(), failure(text)).cast(kind))
 
 
-def _cheap(target: T.DataType) -> T.DataType | str:
-    """Return a type in the form that takes the fewest calls to the JVM: its name, where the name says all."""
+def _cast_type(target: T.DataType) -> T.DataType | str:
+    """Return the name of a type if it describes the type fully, or else the type. A name takes fewer calls to the JVM."""
     return target.simpleString() if isinstance(target, _NAMED) else target
 
 
@@ -76,9 +79,9 @@ def failure(text: SparkColumn) -> SparkColumn:
 
 
 def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, column: str) -> SparkColumn:
-    if not _independent_of_ansi(source.keyType, target.keyType):
+    if not _plain_cast_suffices(source.keyType, target.keyType):
         value = F.transform_keys(value, lambda key, _: assigned(key, source.keyType, target.keyType, f"{column}.key"))
-    if not _independent_of_ansi(source.valueType, target.valueType):
+    if not _plain_cast_suffices(source.valueType, target.valueType):
         value = F.transform_values(value, lambda _, item: assigned(item, source.valueType, target.valueType, f"{column}.value"))
     return value.cast(target)
 
@@ -86,37 +89,38 @@ def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, colu
 def _in_order(source: T.StructType, target: T.StructType) -> list[T.StructField] | None:
     """Return the source's fields in the order of the target's.
 
-    They are matched by name, or by position if no name of the source is one of the target. Names that Spark made, such as `col2`, `_2`
-    or `1` for the second field, do not count. None if only some of the names are those of the target: it is not clear which field is meant.
+    They are matched by name if both sides have the same names. Otherwise they are matched by position, if no given name is a field of the
+    target, or each one is that of the field at its position. Names that Spark generates, such as `col2`, `_2` or `1` for the second field,
+    are not given names. None otherwise, because it is unclear which field is meant.
     """
     by_name = {fold(field.name): field for field in source.fields}
     names = [fold(field.name) for field in target.fields]
     if len(names) == len(source) == len(by_name) and by_name.keys() == set(names):
         return [by_name[name] for name in names]
-    made = [(f"col{index + 1}", f"_{index + 1}", str(index)) for index in range(len(source))]
-    given = [(index, fold(field.name)) for index, field in enumerate(source.fields) if fold(field.name) not in made[index]]
+    generated = [(f"col{index + 1}", f"_{index + 1}", str(index)) for index in range(len(source))]
+    given = [(index, fold(field.name)) for index, field in enumerate(source.fields) if fold(field.name) not in generated[index]]
     by_position = not any(name in names for _, name in given) or all(name == names[index] for index, name in given)
     return source.fields if by_position else None
 
 
-def _independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:
-    """Whether a plain cast has the same result with and without ANSI, and assigns fields as we do, so that it can be used."""
+def _plain_cast_suffices(source: T.DataType, target: T.DataType) -> bool:
+    """Whether a plain cast gives the wanted result: the same with and without ANSI, and with fields matched as `_in_order` does."""
     if same_type(source, target) or isinstance(source, _ALWAYS_STRICT):
         return True
     match source, target:
         case T.ArrayType(), T.ArrayType():
-            return _independent_of_ansi(source.elementType, target.elementType)
+            return _plain_cast_suffices(source.elementType, target.elementType)
         case T.MapType(), T.MapType():
-            return _independent_of_ansi(source.keyType, target.keyType) and _independent_of_ansi(source.valueType, target.valueType)
+            return _plain_cast_suffices(source.keyType, target.keyType) and _plain_cast_suffices(source.valueType, target.valueType)
         case T.StructType(), T.StructType():
             if len(source) != len(target) or _in_order(source, target) != source.fields:
                 return False
             pairs = zip(source.fields, target.fields, strict=True)
-            return all(_independent_of_ansi(old.dataType, new.dataType) for old, new in pairs)
-    return _leaf_independent_of_ansi(source, target)
+            return all(_plain_cast_suffices(old.dataType, new.dataType) for old, new in pairs)
+    return _leaf_plain_cast_suffices(source, target)
 
 
-def _leaf_independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:
+def _leaf_plain_cast_suffices(source: T.DataType, target: T.DataType) -> bool:
     match source, target:
         case _, T.StringType() if not isinstance(source, T.ArrayType | T.MapType | T.StructType):
             return True

@@ -27,7 +27,7 @@ from ..values.conversions import REFUSED
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ALL_ROWS = 2**62
+UNLIMITED_ROWS = 2**62
 
 
 def write_files(
@@ -36,7 +36,7 @@ def write_files(
     target: str,
     options: WriteOptions,
     keys: Sequence[str] = (),
-    rows_per_file: int = ALL_ROWS,
+    rows_per_file: int = UNLIMITED_ROWS,
 ) -> list[tuple[tuple[str | None, ...], WrittenFile]]:
     """Write the rows to encrypted files in the directory `target`; in an object store, beside it, with names that begin like it.
 
@@ -46,12 +46,12 @@ def write_files(
         rows: the columns of the files, by name and with the types of the files, and the keys.
         columns: the columns of the files.
         target: the directory.
-        options: the lake's options.
-        keys: the names of columns whose values are the same in a file and are not written; in a task, equal keys follow each other.
+        options: the table's write options.
+        keys: the names of columns whose values are the same in a file and are not written; within a task, rows must be grouped by key.
         rows_per_file: the maximum number of rows of a file.
 
     Returns:
-        The texts of the keys and the file.
+        For each file, the values of its keys as texts (None for NULL), and the file.
 
     Raises:
         StatementError: DuckDB cannot write a column's type.
@@ -68,5 +68,5 @@ def write_files(
     found = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
     files = [file._replace(path=beginning + file.path) for file in found]
     if files and storage.is_local(target) and not os.path.exists(place_of(files[0].path).path):
-        raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
+        raise LakeError(f"Spark wrote files to {target} that this machine cannot see: all workers and this machine must share data_path")
     return [(tuple(file.keys), written_file(file, columns)) for file in files]

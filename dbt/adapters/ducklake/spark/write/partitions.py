@@ -1,7 +1,7 @@
 """Partition keys in Spark: the expressions that split rows into files, and the values read back from the directories.
 
-Spark writes `''` and NULL to the same directory and changes other values. So each key is written as the prefix `v` and a plain string,
-which is converted here to the value in DuckDB's form.
+Spark writes `''` and NULL to the same directory, and formats other values by its session's settings. So each key is written as `v` and a
+text that does not depend on them, which is converted here to the value that DuckLake stores.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionFi
 
 
 def values_of_keys(texts: Sequence[str | None], columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
-    """Return the values of the keys, in DuckDB's form, from the columns `key_name(i)` of one row."""
+    """Return the values of the keys, in DuckDB's form, from `texts`, the values of the columns `key_name(i)` of one row."""
     values: list[str | None] = []
     for text, column, field in zip(texts, key_columns(columns, fields), fields, strict=True):
         if text is None:
@@ -85,7 +85,7 @@ def values_of_keys(texts: Sequence[str | None], columns: Sequence[Column], field
 
 
 def _plain_text(value: SparkColumn, type_name: str) -> SparkColumn:
-    """Return a string for `_value_text` that does not depend on the session's settings."""
+    """Return a string for `_value_text`: days or microseconds since the epoch, hexadecimal bytes, or else what Spark casts to."""
     if type_name == "date":
         return F.unix_date(value).cast("string")
     if type_name == "timestamptz":
@@ -94,16 +94,17 @@ def _plain_text(value: SparkColumn, type_name: str) -> SparkColumn:
 
 
 def _value_text(text: str, type_name: str) -> str | None:
+    """Convert a text of `_plain_text` to the value that DuckLake stores."""
     if type_name == "blob":
         return value_text(type_name, bytes.fromhex(text))
     if type_name == "date":
         return value_text(type_name, int(text))
     if type_name == "timestamptz":
-        return value_text(type_name, int(text) * 1000)
+        return value_text(type_name, int(text) * 1000)  # microseconds to nanoseconds
     if type_name == "timestamp_ns":
         return value_text(type_name, int(text))
     if leaf_type(type_name).is_timestamp:
-        return value_text(type_name, parse_timestamp(_common_era(text))[0])
+        return value_text(type_name, parse_timestamp(_with_duckdb_year(text))[0])
     if type_name == "time":
         return value_text(type_name, parse_time(text))
     if leaf_type(type_name).is_float:
@@ -116,7 +117,7 @@ def _value_text(text: str, type_name: str) -> str | None:
 def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
     """Return the year, month, day or hour as text; NULL for infinity. A timestamp_ns arrives as a number of nanoseconds.
 
-    The parts of an instant are in UTC, as in the files that this process writes, in every time zone of the session.
+    The parts of a TIMESTAMPTZ are computed in UTC, whatever the session's time zone.
     """
     if type_name in _TO_NAIVE:
         value = CONVERSIONS[_TO_NAIVE[type_name]](value, TimestampNTZType())
@@ -127,11 +128,11 @@ def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
         infinite = value.isin(*[F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS]) if type_name != "time" else F.lit(False)
         part = _PARTS[transform](value)
     if transform == "year" and type_name == "timestamptz":
-        part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # the reference uses the year of the era, such as 44 for 44 BC
+        part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # DuckDB counts the years within the era: 44 for 44 BC
     return F.when(~infinite, part.cast("string"))
 
 
-def _common_era(text: str) -> str:
+def _with_duckdb_year(text: str) -> str:
     """Convert Java's form of years after 9999 and before 1, `+12345-…` and `-0043-…`, to DuckDB's form."""
     if text.startswith("-"):
         year, rest = text[1:].split("-", 1)

@@ -91,7 +91,7 @@ def _read_plain(
 ) -> list[WrittenFile]:
     """Read the footers of new files, of which there is at least one without partitions."""
     if not paths and not partition_fields:
-        raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
+        raise LakeError(f"Spark wrote files to {target} that this machine cannot see: all workers and this machine must share data_path")
     values = [values_of(path[len(target) :], columns, partition_fields) if partition_fields else () for path, _ in paths]
     return read_files([FileToRead(path, size, each) for (path, size), each in zip(paths, values, strict=True)], columns)
 

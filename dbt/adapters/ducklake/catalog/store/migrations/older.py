@@ -1,4 +1,4 @@
-"""Read an older catalog as if it were migrated, without changing it: each current table is a query over the older tables.
+"""Read an older catalog as if it were migrated, without changing it: each table of the current format is a query over the older tables.
 
 In every query of a connection these queries replace the tables of `store.tables`, so no other code depends on versions. Such a lake can
 only be read.
@@ -21,13 +21,13 @@ from .differences import DROPPED_COLUMNS, FORMER_NAMES, INITIAL_VALUES, VALUES, 
 
 
 def read_source(connection: Connection, schema: str | None, version: str) -> Source:
-    """Return the existing metadata tables of a catalog."""
+    """Return the existing metadata tables of a catalog, by their current names."""
     inspector = inspect(connection)
     existing = set(inspector.get_table_names(schema=schema))
     tables = {}
     for table in t.METADATA.sorted_tables:
         former = FORMER_NAMES.get(table.name)
-        name = table.name if table.name in existing or former not in existing else former
+        name = former if former in existing and table.name not in existing else table.name
         if name in existing:
             names = [column["name"] for column in inspector.get_columns(name, schema=schema)]
             types = {column.name: column.type for column in table.columns}
@@ -53,7 +53,7 @@ class OlderCatalog:
         return self.source.version
 
     def translate(self, statement: Any) -> Any:
-        """Translate a query of the current tables to a query of this catalog."""
+        """Translate a query of the current tables to a query of this catalog; other statements are returned unchanged."""
         if not isinstance(statement, SelectBase):
             return statement
 
@@ -69,7 +69,7 @@ class OlderCatalog:
     def hidden_rows(self, connection: Connection, table_id: int, snapshot_id: int) -> dict[int, range]:
         """Return data file id → positions of rows that are newer than a snapshot, for merged files without snapshot ids.
 
-        Before format 0.4 a merged file has its rows in the order of their snapshots, without their ids (`format.versions.row_limit`).
+        Before format 0.4 a merged file has its rows in the order of their snapshots, but no snapshot ids (`format.versions.row_limit`).
         """
         files = self.source.tables[t.data_file.name]
         if DROPPED_COLUMNS[t.data_file.name] not in files.c:
@@ -88,8 +88,8 @@ def _view(table: Table, source: Source) -> CTE:
         query = select(*(cast(null(), column.type).label(column.name) for column in table.columns)).where(false())
     else:
         query = select(*(_value(table, column, found, source).label(column.name) for column in table.columns)).select_from(found)
-    view: CTE = query.cte(f"current_{table.name}")
-    return view  # the name must differ from the table's, or SQLite resolves the inner table to this query
+    view: CTE = query.cte(f"current_{table.name}")  # with the table's own name, SQLite would resolve the inner table to this query
+    return view
 
 
 def _value(table: Table, column: Any, found: Table, source: Source) -> Any:
