@@ -309,6 +309,23 @@ def test_a_new_layout_gets_its_own_inlined_table(catalog: CatalogUnderTest, sess
     assert duck.execute("SELECT * FROM t AT (VERSION => 1)").fetchall() == [(1,)]
 
 
+@pytest.mark.parametrize("change", ["ADD COLUMN c INT", "RENAME TO u", "SET PARTITIONED BY (id)", "ALTER COLUMN id TYPE BIGINT"])
+@pytest.mark.parametrize("before", [["DROP COLUMN a", "ADD COLUMN a INT"], ["RENAME COLUMN a TO b"], []])
+def test_rows_that_duckdb_inlined_keep_their_columns_after_our_next_change(
+    session: LakeSession, duck: duckdb.DuckDBPyConnection, before: list[str], change: str
+) -> None:
+    session.execute("CREATE TABLE t (id INT, a INT)")
+    for each in before:
+        session.execute(f"ALTER TABLE t {each}")
+    duck.execute("INSERT INTO t VALUES (1, 5), (2, 6)")
+    session.execute(f"ALTER TABLE t {change}")
+    name = "u" if change == "RENAME TO u" else "t"
+    query = f"SELECT id, {'b' if before == ['RENAME COLUMN a TO b'] else 'a'} FROM {name} ORDER BY ALL"
+    assert duck.execute(query).fetchall() == [(1, 5), (2, 6)]
+    duck.execute("CALL ducklake_flush_inlined_data('lake')")
+    assert duck.execute(query).fetchall() == [(1, 5), (2, 6)]
+
+
 # -- flush ---------------------------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, bindparam, update
+from sqlalchemy import BigInteger, bindparam, func, select, update
 from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.engine import Connection
@@ -93,6 +93,22 @@ def with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[
         )
         for row in staged.rows
     ]
+
+
+def record_columns_of_data_tables(state: CommitState, table_id: int) -> None:
+    """Record the schema version of each inlined-data table of a table that is altered.
+
+    DuckDB may create an inlined-data table in a new schema version without recording that version for its table. After a later change of
+    the table it would read the rows with the columns of an earlier version.
+    """
+    found = registered(state.connection, [table_id]).get(table_id)
+    if not found:
+        return
+    versions = t.schema_versions.c
+    known = set(state.connection.scalars(select(versions.schema_version).where(versions.table_id == table_id)))
+    for version in {version for _, version in found} - known:
+        first = select(func.min(t.snapshot.c.snapshot_id)).where(t.snapshot.c.schema_version >= version)
+        state.add(t.schema_versions, begin_snapshot=state.connection.scalar(first), schema_version=version, table_id=table_id)
 
 
 def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
