@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.session import LakeSession
-from tests.interop.conftest import Both, comparable
+from tests.interop.conftest import Both, comparable, comparable_rows
 
 CATALOGS = ["sqlite"]
 """The result does not depend on the catalog database."""
@@ -150,3 +150,18 @@ def test_local_times_of_a_seed_are_in_the_zone_of_the_session(both: Both, zone: 
     assert found == expected
     assert both.duck.execute("SELECT id FROM s WHERE ts = 'infinity' OR ts IS NULL ORDER BY id").fetchall() == [(5,), (6,)]
     assert both.session.execute("SELECT DISTINCT n FROM s").fetch() == [(dt.datetime(2020, 1, 1),)]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "UTC"])
+def test_local_times_in_nested_columns_of_a_seed_are_in_the_zone_of_the_session(both: Both, zone: str) -> None:
+    both.spark(f"SET TIME ZONE '{zone}'")
+    both.duckdb(f"SET TimeZone = '{zone}'")
+    columns = [("l", "array<timestamp>"), ("s", "struct<t: timestamp, n: timestamp_ntz>"), ("m", "map<timestamp, array<timestamp>>")]
+    summer, winter = "2024-07-01 12:00:00", "2024-01-01 12:00:00"
+    texts = f'["{summer}", "{summer}Z", null]', f'{{"t": "2024-01-01", "n": "{winter}"}}', f'{{"{summer}": ["{winter}"]}}'
+    both.session.load_seed("main", "s", columns, [texts])
+    expected = both.duck.execute(
+        f"SELECT [TIMESTAMPTZ '{summer}', TIMESTAMPTZ '{summer}Z', NULL], "
+        f"{{'t': TIMESTAMPTZ '2024-01-01', 'n': TIMESTAMP '{winter}'}}, MAP {{TIMESTAMPTZ '{summer}': [TIMESTAMPTZ '{winter}']}}"
+    ).fetchall()
+    assert comparable_rows(both.duck.execute("SELECT * FROM s").fetchall()) == comparable_rows(expected)

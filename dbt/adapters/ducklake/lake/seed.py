@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timezone
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..format.constraints import checks_of
 from ..format.evolution import NewColumn
-from ..format.leaf_types import leaf_type
-from ..format.objects import Column, Table
-from ..spark.arrow.values import local_time
+from ..format.objects import Table
+from ..spark.arrow.values import InZone
 from ..spark.arrow.write import arrow_table
 from ..spark.rows.frames import to_dataframe
 from .context import Context
@@ -19,9 +17,6 @@ from .inlining import inline_arrow
 from .insert import insert
 from .small import write_small
 from .tables import TableRequest, create_table
-
-InZone = Callable[[datetime], datetime]
-"""Returns a local time with the session's time zone."""
 
 
 def load_rows(
@@ -68,7 +63,7 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]], i
     Raises:
         DataError: a value does not fit its column; the message names both.
     """
-    data = arrow_table(rows if in_zone is None else _instants(rows, table.columns, in_zone), table.columns)
+    data = arrow_table(rows, table.columns, in_zone)
     if data.num_rows == 0:
         return 0
     if checks_of(table.tags):  # only Spark can evaluate them
@@ -76,17 +71,3 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]], i
     if inline_arrow(context, table, data):
         return int(data.num_rows)
     return write_small(context, table, data)
-
-
-def _instants(rows: Iterable[Sequence[Any]], columns: Sequence[Column], in_zone: InZone) -> Iterable[Sequence[Any]]:
-    """Return the rows with local times in columns of instants in the time zone of the session."""
-    places = {place for place, column in enumerate(columns) if leaf_type(column.type).name == "timestamptz"}
-    return [[_instant(value, in_zone) if place in places else value for place, value in enumerate(row)] for row in rows] if places else rows
-
-
-def _instant(value: Any, in_zone: InZone) -> Any:
-    local = local_time(value)
-    try:
-        return value if local is None else in_zone(local).astimezone(timezone.utc)
-    except OverflowError:  # a time outside Python's range after conversion to UTC
-        return value

@@ -6,8 +6,10 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -30,10 +32,12 @@ _EXACT = Context(prec=100)
 _EPOCH = datetime(1970, 1, 1)
 
 Convert = Callable[[Any], Any]
+InZone = Callable[[datetime], datetime]
+"""Returns a local time with the session's time zone."""
 
 
-def array_of(values: Sequence[Any], column: Column) -> pa.Array:
-    """Convert values to an array of the column's type.
+def array_of(values: Sequence[Any], column: Column, in_zone: InZone | None = None) -> pa.Array:
+    """Convert values to an array of the column's type; for `in_zone` see `converter`.
 
     Raises:
         DataError: a value does not fit; the message names the value, its row and the column.
@@ -44,7 +48,7 @@ def array_of(values: Sequence[Any], column: Column) -> pa.Array:
             return pa.array(values, type_)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             pass  # the loop below finds the value that does not fit
-    convert = converter(column)
+    convert = converter(column, in_zone)
     converted: list[Any] = []
     for row, value in enumerate(values, 1):
         try:
@@ -55,20 +59,24 @@ def array_of(values: Sequence[Any], column: Column) -> pa.Array:
     return pa.array(converted, type_)
 
 
-def converter(column: Column) -> Convert:
+def converter(column: Column, in_zone: InZone | None = None) -> Convert:
     """Return a function that converts a Python value, not None, for PyArrow and the column's type.
 
     The function raises ValueError, TypeError or ArithmeticError for a value that does not fit.
+
+    Args:
+        column: the column.
+        in_zone: finds the instant of a local time; None: local times are those of UTC.
     """
     match column.type, column.children:
         case "list", (element,):
-            inner = _nullable(converter(element))
+            inner = _nullable(converter(element, in_zone))
             return lambda value: [inner(item) for item in _sequence(value)]
         case "map", (key, entry):
-            convert_key, convert_entry = converter(key), _nullable(converter(entry))
+            convert_key, convert_entry = converter(key, in_zone), _nullable(converter(entry, in_zone))
             return lambda value: [(convert_key(k), convert_entry(v)) for k, v in _pairs(value)]
         case "struct", children:
-            fields = {child.name: _nullable(converter(child)) for child in children}
+            fields = {child.name: _nullable(converter(child, in_zone)) for child in children}
             return lambda value: _struct(value, fields)
     if column.type == "variant":
         return lambda value: _variant(value, column)
@@ -77,6 +85,8 @@ def converter(column: Column) -> Convert:
         return _decimal(*parameters)
     if leaf.is_integer:
         return _integer(*leaf.limits, as_decimal=pa.types.is_decimal(arrow_type(column)))
+    if leaf.name == "timestamptz":
+        return partial(_instant, in_zone=in_zone)
     if leaf.is_coarse:
         return _rounded(leaf.unit_nanos // 1000)
     found = _CONVERTERS.get(leaf.name) or _BY_SPARK_TYPE.get(leaf.spark)
@@ -210,8 +220,12 @@ def _geometry(value: Any) -> bytes:
     return data
 
 
-def _instant(value: Any) -> int:
+def _instant(value: Any, in_zone: InZone | None) -> int:
     """Convert to microseconds in UTC, which is also the default time zone."""
+    local = local_time(value)
+    if in_zone is not None and local is not None:
+        with suppress(OverflowError):  # a time outside Python's range after conversion to UTC
+            value = in_zone(local).astimezone(timezone.utc)
     if isinstance(value, datetime) and value.tzinfo is not None:
         return _micros(value.astimezone(timezone.utc))
     if isinstance(value, date):
@@ -337,7 +351,6 @@ _BY_SPARK_TYPE: dict[str, Convert] = {
     "date": _date,
     "time(6)": _time,
     "timestamp_ntz": _timestamp,
-    "timestamp": _instant,
     "binary": _blob,
 }
 

@@ -29,16 +29,16 @@ from ..values.arrow_types import arrow_schema
 from ..values.rules import check_rules, null_text
 from .partitions import split
 from .sorting import in_order
-from .values import array_of
+from .values import InZone, array_of
 
 _CHUNK_ROWS = 65_536
 
 
-def arrow_table(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> pa.Table:
+def arrow_table(rows: Iterable[Sequence[Any]], columns: Sequence[Column], in_zone: InZone | None = None) -> pa.Table:
     """Convert rows of Python values, in the order of `columns`, to an Arrow table with exactly their types.
 
     Values have the column's type or are strings: ISO dates and times, digits, `true`/`false`/`t`/`f`/`yes`/`no`/`1`/`0`, JSON for nested
-    types.
+    types. For `in_zone` see `values.converter`.
 
     Raises:
         DataError: a value does not fit its column, and the message names both and the row; or a row has the wrong number of values.
@@ -48,7 +48,7 @@ def arrow_table(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> pa.
         if len(row) != len(columns):
             raise DataError(f"row {number} has {len(row)} values, the table has {len(columns)} columns")
     values = list(zip(*batch, strict=True)) if batch else [()] * len(columns)
-    arrays = [array_of(column_values, column) for column_values, column in zip(values, columns, strict=True)]
+    arrays = [array_of(column_values, column, in_zone) for column_values, column in zip(values, columns, strict=True)]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(columns))
 
 
