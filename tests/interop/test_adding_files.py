@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,23 @@ def test_files_of_every_type_are_added_as_duckdb_adds_them(both: Both, tmp_path:
         both.spark(f"UPDATE {table} SET v = 'new' WHERE i32 = 3")
         both.duckdb(f"DELETE FROM {table} WHERE v IS NULL")
     assert_equal_rows(both)
+
+
+def test_conditions_finer_than_milliseconds_lose_no_row_group(both: Both, tmp_path: Path) -> None:
+    at = [dt.datetime(2024, 1, 1) + dt.timedelta(milliseconds=10 * (i // 10)) for i in range(30)]
+    milliseconds = pa.array(at, pa.timestamp("ms", "UTC"))
+    path = tmp_path / "f.parquet"
+    nested = pa.StructArray.from_arrays([milliseconds], ["at"])
+    pq.write_table(pa.table({"at": milliseconds, "st": nested}), path, row_group_size=10)
+    both.duckdb('CREATE TABLE t ("at" TIMESTAMPTZ, st STRUCT("at" TIMESTAMPTZ))')
+    both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    for name in ("at", "st.at"):
+        for micros in (9999, 10000, 10001, 10500):
+            literal = f"TIMESTAMP '2024-01-01 00:00:00.{micros:06d}+00:00'"
+            conditions = [f"t.{name} {operator} {literal}" for operator in ("<", "<=", "=", ">=", ">", "<>")]
+            for condition in (*conditions, f"t.{name} NOT IN ({literal})"):
+                theirs = condition.replace("TIMESTAMP", "TIMESTAMPTZ")
+                both.rows(f"SELECT count(*) FROM t WHERE {theirs}", f"SELECT count(*) FROM t WHERE {condition}")
 
 
 def test_narrower_types_and_other_column_orders_and_cases(both: Both, tmp_path: Path) -> None:

@@ -115,6 +115,8 @@ def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
     naive = isinstance(spark_type, T.TimestampNTZType)
     if kind != "timestamptz" and not naive:
         return None
+    if stored == "timestamptz(millis)":
+        return spark_type, None if naive else "instant_of_millis"
     match = re.fullmatch(r"timestamp(?:tz)?\((\w+)\)", stored)
     if match is not None and match.group(1) != "nanos":
         return spark_type, None

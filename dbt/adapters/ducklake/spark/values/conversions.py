@@ -157,6 +157,14 @@ def _nanos_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
     return F.timestamp_micros(_nanos_to_micros(value))
 
 
+def _instant_of_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Return the same value in an expression that stops Spark from pushing filters down.
+
+    Spark rounds the literal of a filter down to milliseconds, so `<` and `<>` would lose rows.
+    """
+    return F.timestamp_micros(F.unix_micros(value))
+
+
 def _nanos_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
     """Format a timestamp_ns as DuckDB does: `2020-01-02 03:04:05.123456789`, without trailing zeros; the strings sort like the values."""
     fraction = F.pmod(value, F.lit(1_000_000_000))
@@ -262,6 +270,7 @@ CONVERSIONS: Mapping[str, Callable[[SparkColumn, DataType], SparkColumn]] = {
     "double_to_integer": _double_to_integer,
     "nanos_to_naive": _nanos_to_naive,
     "nanos_to_instant": _nanos_to_instant,
+    "instant_of_millis": _instant_of_millis,
     "nanos_to_text": _nanos_to_text,
     "naive_to_text": _naive_to_text,
     "date_to_text": _date_to_text,
