@@ -117,6 +117,25 @@ def test_conditions_finer_than_milliseconds_lose_no_row_group(both: Both, tmp_pa
                 both.rows(f"SELECT count(*) FROM t WHERE {theirs}", f"SELECT count(*) FROM t WHERE {condition}")
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMP_S", "TIMESTAMP_MS"])
+@pytest.mark.parametrize("stored", ["us", "ms", "int96"])
+def test_finer_timestamps_are_rounded_as_duckdb_rounds_them(both: Both, tmp_path: Path, kind: str, stored: str) -> None:
+    micros = [0, 400, 500, 400_600, 499_999, 500_000, 999_999, 1_000_500, 61_500_000, None]
+    values = pa.array([*micros, *(None if each is None else -each for each in micros)], pa.timestamp("us"))
+    if stored == "ms":
+        values = values.cast(pa.timestamp("ms"), safe=False)
+    path = tmp_path / "f.parquet"
+    table = pa.table({"at": values, "l": pa.array([[each] for each in values.to_pylist()], pa.list_(values.type))})
+    pq.write_table(table, path, use_deprecated_int96_timestamps=stored == "int96")
+    both.duckdb(f'CREATE TABLE t ("at" {kind}, l {kind}[])')
+    both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    assert len(both.rows("SELECT * FROM t")) == 20
+    for literal in ("1970-01-01 00:00:00", "1970-01-01 00:00:01", "1969-12-31 23:59:59", "1970-01-01 00:00:00.401"):
+        for operator in ("<", "=", ">"):
+            query = f"SELECT count(*) FROM t WHERE t.at {operator} TIMESTAMP"
+            both.rows(f"{query} '{literal}'", f"{query}_NTZ '{literal}'")
+
+
 def test_narrower_types_and_other_column_orders_and_cases(both: Both, tmp_path: Path) -> None:
     copies(both, tmp_path, "SELECT 7::UTINYINT AS B, 1.5::DECIMAL(5, 1) AS n, 2::TINYINT AS a, 0.5::FLOAT AS d, 1 AS extra")
     arguments = ", allow_missing => true, ignore_extra_columns => true"

@@ -15,6 +15,7 @@ from ..files.physical import FileField
 from ..values.conversions import Conversion, Refuse
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
+_COARSE = {"timestamp_s": "seconds", "timestamp_ms": "millis"}
 _STRINGS = ("string", "json", "binary")
 Request = tuple[T.DataType | None, Conversion]
 """The type to request from Spark's Parquet reader, None if the values cannot be read, and the conversion to the column's Spark type."""
@@ -112,6 +113,11 @@ def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
         if stored == "time(micros)":
             return spark_type, None
         return (T.StringType(), "cast") if stored == "string" else None
+    coarse = _COARSE.get(kind)
+    if coarse is not None and stored == "int96":
+        return T.TimestampType(), f"instant_to_{coarse}"
+    if coarse is not None and stored in ("timestamp(millis)", "timestamp(micros)"):
+        return spark_type, f"naive_to_{coarse}"
     naive = isinstance(spark_type, T.TimestampNTZType)
     if kind != "timestamptz" and not naive:
         return None

@@ -194,6 +194,31 @@ def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
     return _micros_to_naive(F.unix_micros(value))
 
 
+def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
+    """Round a timestamp without a zone to `unit` microseconds, halves away from 1970, as the reference does; infinity stays infinity."""
+    rest = (F.date_part(F.lit("SECOND"), value) * F.lit(1_000_000)).cast("bigint") % F.lit(unit)
+    half_down = (value < F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")).cast("bigint")
+    moved = F.when(rest * 2 < F.lit(unit) + half_down, -rest).otherwise(F.lit(unit) - rest)
+    least, greatest = (F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS)
+    return F.when(value.isin(least, greatest), value).otherwise(value + F.expr("INTERVAL '0.000001' SECOND") * moved)
+
+
+def _naive_to_seconds(value: SparkColumn, _final: DataType) -> SparkColumn:
+    return _rounded(value, 1_000_000)
+
+
+def _naive_to_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
+    return _rounded(value, 1000)
+
+
+def _instant_to_seconds(value: SparkColumn, final: DataType) -> SparkColumn:
+    return _naive_to_seconds(_instant_to_naive(value, final), final)
+
+
+def _instant_to_millis(value: SparkColumn, final: DataType) -> SparkColumn:
+    return _naive_to_millis(_instant_to_naive(value, final), final)
+
+
 def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
     return _instant_to_naive(value, final).cast("string")
 
@@ -273,9 +298,13 @@ CONVERSIONS: Mapping[str, Callable[[SparkColumn, DataType], SparkColumn]] = {
     "instant_of_millis": _instant_of_millis,
     "nanos_to_text": _nanos_to_text,
     "naive_to_text": _naive_to_text,
+    "naive_to_seconds": _naive_to_seconds,
+    "naive_to_millis": _naive_to_millis,
     "date_to_text": _date_to_text,
     "instant_to_naive": _instant_to_naive,
     "instant_to_text": _instant_to_text,
+    "instant_to_seconds": _instant_to_seconds,
+    "instant_to_millis": _instant_to_millis,
     "date_to_naive": _date_to_naive,
     "date_to_instant": _date_to_instant,
     "micros_to_zoned_time": _micros_to_zoned_time,
