@@ -162,6 +162,21 @@ def test_hive_directories_are_partitions(both: Both, tmp_path: Path) -> None:
     both.check_history("ours")
 
 
+def test_instants_of_directories_are_in_the_time_zone_of_the_session(both: Both, tmp_path: Path) -> None:
+    both.duckdb("SET TimeZone = 'America/New_York'")
+    both.spark("SET spark.sql.session.timeZone = America/New_York")
+    for number, text in enumerate(("2024-01-01 00%3A00%3A00", "2024-07-01", "2024-07-01 05%3A00%3A00%2B00")):
+        copies(both, tmp_path, f"SELECT {number}::BIGINT AS i", f"at={text}/f.parquet")
+    add_on_both_sides(both, tmp_path, 'i BIGINT, "at" TIMESTAMPTZ', "*/f.parquet", layout='"at"')
+    theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
+    assert (ours["stats"], ours["values"]) == (theirs["stats"], theirs["values"])
+    found = both.rows(
+        "SELECT i FROM ours WHERE ours.at = TIMESTAMPTZ '2024-01-01 05:00:00+00'",
+        "SELECT i FROM ours WHERE ours.at = TIMESTAMP '2024-01-01 05:00:00+00:00'",
+    )
+    assert found == [(0,)]
+
+
 @pytest.mark.parametrize(
     ("kind", "key", "directory", "values", "fits"),
     [

@@ -62,7 +62,8 @@ def _add_data_files(env: Environment, given: Arguments) -> Result:
         raise StatementError("add_data_files needs a table_name, and files: a path of Parquet files, or a list of such paths")
     table = required_table(env.context, given["schema"] or env.schema, given["table_name"])
     hive = given["hive_partitioning"]
-    matching = Matching(bool(given["allow_missing"]), bool(given["ignore_extra_columns"]), hive is None or hive)
+    in_zone = env.lakes.in_zone(env.context)
+    matching = Matching(bool(given["allow_missing"]), bool(given["ignore_extra_columns"]), hive is None or hive, in_zone)
     added = add_data_files(env.context, table, given["files"], matching)
     return local(f"ADD DATA FILES: {len(added)} added", [("filename", "string")], [(path,) for path in added])
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Context, Decimal
 
 import pyarrow as pa
@@ -34,7 +35,7 @@ from ..files.physical import FileField, field_by_name, schema_of
 from ..values.rules import null_text
 from .partitions import identity_text
 from .rows import python_rows
-from .values import array_of
+from .values import array_of, local_time
 
 _WITHOUT_BOUNDS = ("int96", "uuid")
 """Kinds whose footer bounds are not values of the column's type."""
@@ -49,11 +50,13 @@ class Matching:
         ignore_extra_columns: fields without a column are ignored.
         hive_partitioning: directories `key=value` in a file's path are the values of the columns with these names. Otherwise columns are
             read from the file, whose footer must prove the partition values of its directories.
+        in_zone: gives a local time the session's time zone, in which directories without an offset are read; None: UTC.
     """
 
     allow_missing: bool = False
     ignore_extra_columns: bool = False
     hive_partitioning: bool = True
+    in_zone: Callable[[datetime], datetime] | None = None
 
 
 def find_files(patterns: Sequence[str]) -> list[FileToRead]:
@@ -99,7 +102,7 @@ def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
     match = _Match(path, table, matching, metadata)
     mapping = match.fields(schema_of(metadata.schema), table.columns, "")
     file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(match.stats), mapping=tuple(mapping))
-    values = _partition_values(path, table)
+    values = _partition_values(path, table, matching)
     if not matching.hive_partitioning and file.record_count:
         _require_values(file, table, values)
     return replace(file, partition_values=values)
@@ -191,7 +194,7 @@ class _Match:
         """Add a column whose value comes from the path."""
         if column.children:
             raise DataError(f"column {column.name} is a {column.type}, which cannot come from a directory of {self.path}")
-        value = python_rows(_one_value(self.path, column), [column])
+        value = python_rows(_one_value(self.path, column, self.matching), [column])
         if not column.nullable and value[0][0] is None:
             raise DataError(null_text(column))
         (stats,) = stats_of_rows([column], value)
@@ -217,11 +220,14 @@ def _is_foreign_bound(type_name: str, kind: str) -> bool:
     return kind in _WITHOUT_BOUNDS or (stored is not None and wanted is not None and stored[1] != wanted[1])
 
 
-def _one_value(path: str, column: Column) -> pa.Table:
-    return pa.table({"value": array_of([hive_value(path, column.name)], column)})
+def _one_value(path: str, column: Column, matching: Matching) -> pa.Table:
+    text = hive_value(path, column.name)
+    local = local_time(text) if column.type == "timestamptz" else None
+    value = text if local is None or matching.in_zone is None else matching.in_zone(local)
+    return pa.table({"value": array_of([value], column)})
 
 
-def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
+def _partition_values(path: str, table: Table, matching: Matching) -> tuple[str | None, ...]:
     """Return the value of each partition key, which must come from the path so that it is valid for all rows.
 
     Raises:
@@ -239,7 +245,7 @@ def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
             )
         text = hive_value(path, name)
         if field.transform == "identity":
-            values.append(identity_text(_one_value(path, column).column(0), column))
+            values.append(identity_text(_one_value(path, column, matching).column(0), column))
         elif text is not None and not re.fullmatch(r"-?\d+", text):
             raise DataError(f"{path}: {name}={text} is not a {'bucket' if bucket_count(field.transform) else 'number'}")
         else:
