@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.ducklake.errors import StatementError
 from tests.interop.conftest import Both
 
 PAIRS = [("straße", "strasse"), ("Ä", "ä"), ("İ", "i̇"), ("ſ", "s")]
@@ -68,3 +69,28 @@ def test_a_view_over_an_earlier_version_of_a_table_that_is_gone(both: Both) -> N
     both.spark("DROP TABLE t")
     both.spark(f"CREATE VIEW v AS SELECT * FROM t VERSION AS OF {snapshot}")
     assert both.rows("SELECT * FROM v") == [(1,)]
+
+
+def test_names_of_columns_may_have_more_parts_than_from(both: Both) -> None:
+    both.duckdb("CREATE SCHEMA s2")
+    both.duckdb("CREATE TABLE t (id BIGINT, st STRUCT(a BIGINT))")
+    both.duckdb("INSERT INTO t VALUES (1, {'a': 10}), (2, {'a': 20})")
+    both.duckdb("CREATE TABLE u AS SELECT range AS id FROM range(1, 4)")
+    both.duckdb("CREATE TABLE s2.t AS SELECT unnest([2, 7])::BIGINT AS id")
+    for query in (
+        "SELECT main.t.id, lake.main.t.st.a FROM t WHERE main.t.id = 1",
+        "SELECT id FROM t ORDER BY lake.main.t.id DESC LIMIT 1",
+        "SELECT lake.main.t.id, count(*) FROM main.t GROUP BY lake.main.t.id",
+        "SELECT main.t.id, s2.t.id FROM t JOIN s2.t ON main.t.id = lake.s2.t.id",
+        "SELECT id FROM u WHERE EXISTS (SELECT 1 FROM t WHERE main.t.id = main.u.id)",
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM s2.t WHERE main.t.id = s2.t.id)",
+    ):
+        assert both.rows(query)
+    for query in ("SELECT s2.t.id FROM t", "SELECT main.t.id FROM t AS t", "WITH t AS (SELECT 5 AS id) SELECT main.t.id FROM t"):
+        with pytest.raises(StatementError, match="cannot be resolved"):
+            both.spark(query)
+    both.spark("UPDATE t SET id = main.t.id + 10 WHERE lake.main.t.id = 1")
+    both.spark("MERGE INTO t USING u ON main.t.id = main.u.id + 8 WHEN MATCHED THEN UPDATE SET id = lake.main.u.id + main.t.id")
+    assert both.rows("SELECT id FROM t") == [(2,), (14,)]
+    both.spark("DELETE FROM t WHERE main.t.id = 14")
+    assert both.rows("SELECT id FROM t") == [(2,)]

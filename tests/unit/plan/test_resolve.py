@@ -105,6 +105,25 @@ def test_names_are_replaced_at_their_positions(session: Session) -> None:
     assert (mine.lake, theirs.lake) == ("lake", "raw")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select main.t.a, Lake.MAIN.T.a from t", "select `t`.a, `t`.a from <BoundTable t> AS `t`"),
+        ("select lake.main.t.a from main.t", "select `t`.a from <BoundTable main.t> AS `t`"),
+        ("select raw.main.t.a from t", "select raw.main.t.a from <BoundTable t> AS `t`"),
+        ("select s.t.a from t", "select s.t.a from <BoundTable t> AS `t`"),
+        ("select main.t.a from t as t", "select main.t.a from <BoundTable t> as t"),
+        ("select (select u.t.x from v.u, v.x t) from t", "select (select u.t.x from v.u, v.x t) from <BoundTable t> AS `t`"),
+        (
+            "select lake.main.t.a, raw.main.t.a from t, raw.main.t",
+            "select `t`.a, `raw.main.t`.a from <BoundTable t> AS `t`, <BoundTable raw.main.t> AS `raw.main.t`",
+        ),
+    ],
+)
+def test_a_qualifier_may_have_more_parts_than_the_name_in_from(session: Session, text: str, expected: str) -> None:
+    assert shape(session.bound(text)) == expected
+
+
 def test_values_are_equal_if_the_rows_are(session: Session) -> None:
     assert session.bound("select * from t") == session.bound("select * from t")
     assert session.bound("select * from main.t x").pieces[1] == session.bound("select * from lake.main.t y").pieces[1]

@@ -122,6 +122,17 @@ class Names:
         """Whether a name means a temporary view."""
         return self.temporary_view(name) is not None or (len(name.parts) == 1 and self.in_spark(name.parts[0]))
 
+    def are_same(self, one: Name, other: Name) -> bool:
+        """Whether two names mean the same temporary view, or the same place of a lake."""
+        view = self.temporary_view(one)
+        if view is not None:
+            return self.temporary_view(other) is view
+        first, second = self._located(one), self._located(other)
+        if first is None or second is None:
+            return False
+        parts = ((each.names.lake, fold(each.schema), fold(each.name)) for each in (first, second))
+        return next(parts) == next(parts)
+
     def place(self, name: Name) -> Place:
         """Return the place of a relation that a statement creates or changes.
 

@@ -138,7 +138,9 @@ class _Resolver:
                 unknown.append(reference)
             return found
 
-        pieces: tuple[str | BoundRelation, ...] = sql.pieces(relation, known, self._function, lambda reference: shown.get(reference, ()))
+        pieces: tuple[str | BoundRelation, ...] = sql.pieces(
+            relation, known, self._function, lambda reference: shown.get(reference, ()), self.names.are_same
+        )
         return Bound(pieces, names_spark=bool(unknown))
 
     def _relation(self, sql: Sql, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:

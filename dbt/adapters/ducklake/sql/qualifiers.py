@@ -34,15 +34,15 @@ def give_distinct_aliases(scopes: Sequence[Scope], source: Source, outer: Sequen
 
 
 def _last_parts(scopes: Sequence[Scope], outer: Sequence[Name]) -> set[tuple[str, ...]]:
-    """Return the last two and the last three parts of the names of all relations, folded."""
+    """Return the last part, the last two and the last three parts of the names of all relations, folded."""
     names = (*outer, *(each.name for scope in scopes for each in scope.references if not each.aliased))
-    return {folded(name)[-length:] for name in names if len(name.parts) > 1 for length in (2, 3)}
+    return {folded(name)[-length:] for name in names for length in (1, 2, 3)}
 
 
 def _first_parts(dotted: tuple[int, int], source: Source) -> Iterator[tuple[str, ...]]:
-    """Yield the first two and the first three parts of a dotted name, folded."""
+    """Yield the first two and the first three parts of a dotted name, folded, and the ends of these."""
     parts = tuple(fold(token.identifier) for token in source.tokens[dotted[0] : min(dotted[1], dotted[0] + 5) : 2] if token.is_identifier)
-    return (parts[:length] for length in (2, 3) if len(parts) >= length)
+    return (parts[start:length] for length in (2, 3) if len(parts) >= length for start in range(length))
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class _Owner:
     scope: Scope | None = None
     reference: Reference | None = None
     """The place that names the relation; None for a relation named outside of the text."""
+    written: Name | None = None
+    """The qualifier, if it has more parts than `name`: whether both mean one relation depends on the current schema."""
 
     @property
     def alias(self) -> str | None:
@@ -67,8 +69,7 @@ def _rename_one(scope: Scope, dotted: tuple[int, int], source: Source, outer: Se
     owner = _owner(scope, dotted, source, outer)
     if owner is None:
         return False
-    called = fold(owner.alias or owner.name.parts[-1])
-    collision = _collision(scope, owner, called, is_star=source.token(dotted[1] - 1).word == "*")
+    collision = _collision(scope, owner, is_star=source.token(dotted[1] - 1).word == "*")
     if collision is None:
         return False
     inner, other = collision
@@ -76,14 +77,17 @@ def _rename_one(scope: Scope, dotted: tuple[int, int], source: Source, outer: Se
         inner.shown_with_whole_name.add(other.start)
     elif owner.scope is not None and owner.reference is not None and owner.reference.start not in owner.scope.shown_with_whole_name:
         owner.scope.shown_with_whole_name.add(owner.reference.start)
+    elif owner.written is not None:
+        return False
     else:
         last = owner.name.parts[-1]
         raise StatementError(f"{owner.name} and another relation are both called {last} here; give one of them an alias")
     return True
 
 
-def _collision(scope: Scope, owner: _Owner, called: str, *, is_star: bool) -> tuple[Scope, Reference | None] | None:
-    """Return the innermost relation that Spark would take `called` for in place of the owner; None if there is none."""
+def _collision(scope: Scope, owner: _Owner, *, is_star: bool) -> tuple[Scope, Reference | None] | None:
+    """Return the innermost relation that Spark would take for the owner, by its alias or last part; None if there is none."""
+    called = fold(owner.alias or owner.name.parts[-1])
     for inner in scope.enclosing():
         for name, other in inner.names():
             if name != called or (inner is owner.scope and other == owner.reference):
@@ -97,21 +101,34 @@ def _collision(scope: Scope, owner: _Owner, called: str, *, is_star: bool) -> tu
 
 
 def _owner(scope: Scope, dotted: tuple[int, int], source: Source, outer: Sequence[Name]) -> _Owner | None:
-    """Return the innermost relation without an alias of the user that a dotted name begins with, by three parts rather than two."""
+    """Return the innermost relation without an alias of the user that a dotted name begins with, by three parts rather than two.
+
+    A relation whose name has the parts at its end comes before one whose whole name is the end of the parts,
+    of these the longest first.
+    """
     start, stop = dotted
-    parts = tuple(fold(token.identifier) for token in source.tokens[start:stop:2] if token.is_identifier)
-    for length in (3, 2):
-        if len(parts) < length or source.token(start + 2 * length - 1).word != ".":
-            continue
-        for inner in scope.enclosing():
-            for reference in inner.with_distinct_aliases():
-                whole_name = ".".join(reference.name.parts)
-                if not reference.aliased and reference.alias in (None, whole_name) and folded(reference.name)[-length:] == parts[:length]:
-                    return _Owner(reference.name, length, inner, reference)
-        for name in outer:
-            if folded(name)[-length:] == parts[:length]:
-                return _Owner(name, length)
+    names = tuple(token.identifier for token in source.tokens[start:stop:2] if token.is_identifier)
+    lengths = [length for length in (3, 2) if len(names) >= length and source.token(start + 2 * length - 1).word == "."]
+    relations = list(_relations(scope, outer))
+    exact = [(length, length) for length in lengths]
+    longer = [(length, common) for length in lengths for common in range(length - 1, 0, -1)]
+    for length, common in (*exact, *longer):
+        written = Name(names[:length])
+        for name, inner, reference in relations:
+            fits = len(name.parts) >= length if common == length else len(name.parts) == common
+            if fits and folded(name)[-common:] == folded(written)[-common:]:
+                return _Owner(name, length, inner, reference, None if common == length else written)
     return None
+
+
+def _relations(scope: Scope, outer: Sequence[Name]) -> Iterator[tuple[Name, Scope | None, Reference | None]]:
+    """Yield the visible relations without an alias of the user, the innermost first."""
+    for inner in scope.enclosing():
+        for reference in inner.with_distinct_aliases():
+            if not reference.aliased and reference.alias in (None, ".".join(reference.name.parts)):
+                yield reference.name, inner, reference
+    for name in outer:
+        yield name, None, None
 
 
 def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
@@ -139,7 +156,10 @@ def qualifiers(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -
     for scope in scopes:
         for dotted in scope.dotted_names:
             owner = _owner(scope, dotted, source, outer) if last_parts & set(_first_parts(dotted, source)) else None
+            is_star = source.token(dotted[1] - 1).word == "*"
+            if owner is not None and owner.written is not None and _collision(scope, owner, is_star=is_star):
+                continue  # Spark would find it in another relation
             if owner is not None:
                 first, last = source.tokens[dotted[0]], source.tokens[dotted[0] + 2 * owner.length - 2]
-                found.append(Qualifier(first.start, last.end, owner.name, owner.alias))
+                found.append(Qualifier(first.start, last.end, owner.name, owner.alias, owner.written))
     return found

@@ -79,6 +79,8 @@ class Qualifier:
     name: Name
     alias: str | None = None
     """The replacement of the qualifier, where it is not the last part of the name."""
+    written: Name | None = None
+    """The qualifier, if it has more parts than `name`; it is replaced only if both mean one relation."""
 
 
 VIRTUAL_COLUMNS = ("rowid", "snapshot_id", "filename", "file_row_number")
@@ -167,6 +169,7 @@ class Sql:
         known: Iterable[Name] = (),
         function: Callable[[Name], T | None] = lambda _: None,
         virtual: Callable[[Reference], tuple[str, ...]] = lambda _: (),
+        same: Callable[[Name, Name], bool] = lambda _one, _other: False,
     ) -> tuple[str | T, ...]:
         """Split the text at its names. Each name with a value is replaced by the value, followed by an alias if the user gave none.
 
@@ -175,6 +178,7 @@ class Sql:
             known: names bound outside this text, such as the target of a statement for its condition.
             function: returns the value for the name of a function, or None.
             virtual: returns the virtual columns that the value of a reference shows as real columns; called after `resolve`.
+            same: returns whether two names mean one relation.
         """
         resolved = {_folded(name): True for name in known}
         edits: list[_Edit[T]] = []
@@ -184,7 +188,8 @@ class Sql:
             if value is not None:
                 edits.append(_Edit(reference.start, reference.end, *_with_alias(reference, value)))
         for qualifier in self.qualifiers:
-            if resolved.get(_folded(qualifier.name)):
+            written = qualifier.written
+            if resolved.get(_folded(qualifier.name)) and (written is None or same(qualifier.name, written)):
                 edits.append(_Edit(qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
         for call in self.calls:
             value = function(call.name)
