@@ -105,6 +105,34 @@ def test_partitions_of_rounded_timestamps_are_replaced(tables: Both) -> None:
     assert tables.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
 
 
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize(
+    ("kind", "stored", "value"),
+    [
+        ("TIMESTAMP_S", "2024-01-01 10:00:01", "TIMESTAMP_NTZ'2024-01-01 10:00:00.6'"),
+        ("TIMESTAMP_MS", "2024-01-01 10:00:00.002", "'2024-01-01T10:00:00.0015'"),
+        ("TIMESTAMP_NS", "2024-01-01 10:00:00.5", "'2024-01-01T10:00:00.500'"),
+        ("TIMESTAMP_NS", "2024-01-01 00:00:00", "DATE'2024-01-01'"),
+        ("UUID", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'"),
+        ("TIMESTAMP_S", None, "NULL"),
+    ],
+)
+def test_a_partition_with_a_value_is_replaced_by_the_stored_value(
+    tables: Both, kind: str, stored: str | None, value: str, ansi: str
+) -> None:
+    tables.spark(f"SET spark.sql.ansi.enabled = {ansi}")
+    tables.duckdb(f"CREATE TABLE p (id INTEGER, v {kind})")
+    tables.duckdb("ALTER TABLE p SET PARTITIONED BY (v)")
+    tables.duck.execute("INSERT INTO p VALUES (0, ?)", [stored])
+    other = "NULL" if stored else "'2024-02-02'"
+    tables.duckdb(f"INSERT INTO p VALUES (1, {other})")
+    tables.spark(f"INSERT INTO p PARTITION (v = {value}) SELECT 2")
+    assert tables.rows("SELECT count(DISTINCT v) FROM p") == [(1,)]
+    tables.spark(f"INSERT OVERWRITE p PARTITION (v = {value}) SELECT 5")
+    assert tables.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
+    assert tables.duck.execute("SELECT v::VARCHAR FROM p WHERE id = 5").fetchall() == [(stored,)]
+
+
 def test_a_subquery_over_a_table_of_the_same_name(tables: Both) -> None:
     tables.spark("CREATE SCHEMA staging")
     tables.spark("CREATE TABLE staging.t AS SELECT id + 2 AS id, concat('new ', id) AS v FROM range(9)")

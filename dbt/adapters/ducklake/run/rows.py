@@ -20,6 +20,7 @@ from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
 from ..plan.virtual import virtual_columns
+from ..spark.values.conform import is_changed_when_stored, stored_text
 from ..sql.rows import fill_defaults
 from ..sql.values import Delete, Insert, Name, PartitionKey, Sql, Truncate, Update
 from .constant_rows import insert_constants
@@ -62,26 +63,20 @@ def _overwrite(
     dynamic = _dynamic_overwrite(env, table)
     if values and not (dynamic and len(values) < len(table.partition_fields)):
         columns = [column for column in table.columns if fold(column.name) in values]
-        assigned = partial(_assigned, strict=env.planning.settings().ansi)
-        condition = " AND ".join(f"{backquoted(column.name)} <=> {assigned(values[fold(column.name)], column)}" for column in columns)
+        condition = " AND ".join(f"{backquoted(column.name)} <=> {_assigned(env, values[fold(column.name)], column)}" for column in columns)
         return _replace_where(env, target, table, statement.name, Sql(condition), rows)
     if statement.partition or dynamic:
         return overwrite_partitions(target.context, table, rows, table.partition_fields if dynamic else named)
     return overwrite(target.context, table, rows)
 
 
-def _assigned(value: str, column: Column, *, strict: bool) -> str:
-    """Return SQL that casts a value to a column's type, with an error if it does not fit.
-
-    Args:
-        value: SQL of the value.
-        column: the column.
-        strict: whether casts in the session already raise such an error.
-    """
+def _assigned(env: Environment, value: str, column: Column) -> str:
+    """Return SQL that casts the SQL of a value to a column's type, with an error if it does not fit; it equals the stored value."""
     kind = spark_name(data_type_of(column))
-    if column.type == "uuid":
-        value = f"lower({value})"  # as it is stored
-    if strict:
+    if is_changed_when_stored(column):
+        text = stored_text(env.spark, value, column)
+        value = "NULL" if text is None else spark_literal(text)
+    if env.planning.settings().ansi:
         return f"CAST({value} AS {kind})"
     error = f"CAST(raise_error({spark_literal(f'column {column.name}: the value does not fit the type {kind}')}) AS {kind})"
     return f"IF(({value}) IS NOT NULL AND try_cast({value} AS {kind}) IS NULL, {error}, try_cast({value} AS {kind}))"

@@ -34,9 +34,7 @@ def checked(rows: DataFrame, columns: Sequence[Column], checks: Sequence[Constra
         return rows  # `write_rows` raises the error
     plain = rows.toDF(*[name if name in others else f"_{index}" for index, name in enumerate(rows.columns)])
     sources = [field for field in plain.schema.fields if field.name not in others]
-    stored = [
-        as_stored(F.col(source.name), source.dataType, column).alias(column.name) for source, column in zip(sources, columns, strict=True)
-    ]
+    stored = [as_stored(F.col(source.name), source.dataType, column) for source, column in zip(sources, columns, strict=True)]
     fitted = plain.select(*stored, *others)
     # A projection, not a filter: Spark may evaluate a filter before those of the query, on rows that are not in the result.
     value = F.col(backquoted(columns[0].name))

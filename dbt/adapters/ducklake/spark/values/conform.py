@@ -19,11 +19,13 @@ from ...format.objects import Column
 from ...format.text_patterns import TIMESTAMP_NS
 from ...format.timestamps import INFINITY_MICROS, MIN_NANOS
 from .assignment import ERROR_END, ERROR_START, assigned, failure
+from .conversions import Conversion, Elements, Entries, Fields, convert
 from .rules import null_text
 from .types import FIELD_ID, file_type, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import SparkSession
 
     Check = Callable[[SparkColumn, LeafType, str], SparkColumn]
 
@@ -44,14 +46,28 @@ def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColu
 
 
 def as_stored(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
-    """Convert `value`, of type `source`, to the column's type in Spark, with the changes that `conform` makes to it.
+    """Convert `value` to what a reader finds after `conform` has written it, of the column's Spark type."""
+    written = conform(value, source, column)
+    return convert(written, _read_back(column), file_type(column), spark_type(column)).alias(column.name)
 
-    A value with a part of the type timestamp_ns is only cast, because its checked form is a number.
+
+def stored_text(spark: SparkSession, value: str, column: Column) -> str | None:
+    """Return the text of a constant SQL expression as a column stores it; None if it is NULL.
+
+    Raises:
+        DataError: the value does not fit the column.
     """
-    cast = assigned(value, source, spark_type(column), column.name)
-    if not _is_checked(column) or any(node.type == "timestamp_ns" for node in column.walk()):
-        return cast
-    return _checked(cast, column, column.name).cast(spark_type(column))
+    given = spark.sql(f"SELECT {value} AS value")
+    stored = as_stored(F.col("value"), given.schema.fields[0].dataType, column)
+    with data_errors():
+        text: str | None = given.select(stored.cast("string")).collect()[0][0]
+    return text
+
+
+def is_changed_when_stored(column: Column) -> bool:
+    """Whether a value of the column's Spark type may differ from the stored one: text in several forms, or a rounded timestamp."""
+    leaf = leaf_type(column.type)
+    return leaf.is_coarse or leaf.name in ("uuid", "timestamp_ns")
 
 
 def is_unchanged(source: T.DataType, column: Column) -> bool:
@@ -79,6 +95,20 @@ def data_error(error: BaseException | str) -> DataError | None:
     """Return the error that an expression of `conform` raised in Spark; None if `error`, an exception or its text, is another error."""
     match = _DATA_ERROR.search(str(error))
     return DataError(match[1]) if match else None
+
+
+def _read_back(column: Column) -> Conversion:
+    """Return the conversion of a value in a file to Spark's form: a timestamp_ns is text again."""
+    match column.type, column.children:
+        case "list", (element,):
+            return Elements(_read_back(element))
+        case "map", (key, value):
+            return Entries(_read_back(key), _read_back(value))
+        case "struct", children:
+            return Fields(tuple(_read_back(child) for child in children))
+        case "timestamp_ns", _:
+            return "nanos_to_text"
+    return None
 
 
 def _is_checked(column: Column) -> bool:

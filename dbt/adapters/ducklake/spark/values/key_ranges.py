@@ -15,6 +15,7 @@ from ...format.files import ColumnFilter
 from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ...format.statistics import encode_plain
+from .conform import is_changed_when_stored
 from .types import struct_type
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ _ORDERED = (
     T.StringType,
 )
 """Types with the same text form and order in Spark, in column statistics and in literals. Floats are left out: NaN and -0.0 differ."""
-
-_CHANGED_WHEN_STORED = frozenset({"uuid", "timestamp_s", "timestamp_ms", "timestamp_ns"})
-"""Types whose values in Spark may differ from the stored ones: texts that can be written in several ways, and rounded timestamps."""
 
 _KEY = "_ducklake_key"
 _TEXT = "_ducklake_key_text"
@@ -81,13 +79,14 @@ def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Colum
 def usable_keys(aliased: DataFrame, keys: Sequence[tuple[Column, str]]) -> list[tuple[Column, str]]:
     """Return the keys whose ranges can limit a scan.
 
-    Keys whose type is not exactly the column's are left out, because their order could differ, and those of `_CHANGED_WHEN_STORED`.
+    Keys whose type is not exactly the column's are left out, because their order could differ, and those whose values change when they are
+    stored.
     """
     usable = []
     for column, text in keys:
         expected = struct_type([column], ids=False).fields[0].dataType
         if (
-            column.type not in _CHANGED_WHEN_STORED
+            not is_changed_when_stored(column)
             and isinstance(expected, _ORDERED)
             and aliased.selectExpr(text).schema.fields[0].dataType == expected
         ):
