@@ -272,6 +272,37 @@ def test_values_from_spark_are_inlined_as_duckdb_reads_them(
     session.execute('INSERT INTO t SELECT 4, NULL, NULL, \'{"a":1,"a":2}\' FROM range(1)')
 
 
+LAX_JSON = ["[1,]", '{"a":1,}', "NaN", "[nan]", "-Infinity", '{"a":1,"a":2}', " 1 "]
+"""Texts that DuckDB takes as JSON; some of them we refuse in new rows."""
+
+
+def test_json_that_duckdb_inlined_is_flushed_as_it_is(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    duck.execute("CREATE TABLE t (id INTEGER, j JSON)")
+    for number, each in enumerate(LAX_JSON):
+        duck.execute("INSERT INTO t VALUES (?, ?)", [number, each])
+    assert files(catalog) == 0
+    before = duck.execute("SELECT id, j::VARCHAR FROM t ORDER BY id").fetchall()
+    session.execute("CALL ducklake_flush_inlined_data('lake')")
+    assert files(catalog) == 1
+    assert duck.execute("SELECT id, j::VARCHAR FROM t ORDER BY id").fetchall() == before
+
+
+def test_json_that_duckdb_stored_is_compacted_as_it_is(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    duck.execute("CREATE TABLE t (id INTEGER, j JSON)")
+    for number, each in enumerate(LAX_JSON):
+        duck.execute("INSERT INTO t VALUES (?, ?)", [number, each])
+        duck.execute("CALL ducklake_flush_inlined_data('lake')")
+    assert files(catalog) == len(LAX_JSON)
+    before = duck.execute("SELECT id, j::VARCHAR FROM t ORDER BY id").fetchall()
+    session.execute("CALL ducklake_merge_adjacent_files('lake')")
+    assert files(catalog) == 1
+    assert duck.execute("SELECT id, j::VARCHAR FROM t ORDER BY id").fetchall() == before
+
+
 def test_an_overwritten_partition_of_a_uuid_in_upper_case(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     uuid = "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"
     session.execute("CREATE TABLE t (u UUID, a INT) PARTITIONED BY (u)")

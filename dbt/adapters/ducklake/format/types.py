@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ..errors import LakeError
 from .datatype import DataType, Field, decimal, decimal_parameters
@@ -30,6 +31,7 @@ __all__ = [
     "decimal_parameters",
     "field_of",
     "from_stored",
+    "json_as_text",
     "next_column_id",
     "parse_type",
     "spark_name",
@@ -79,6 +81,11 @@ def spark_name(type_: DataType) -> str:
 def data_type_of(column: Column) -> DataType:
     """Return the type of a column or nested field, without ids."""
     return from_stored(column.type, tuple(field_of(child) for child in column.children))
+
+
+def json_as_text(column: Column) -> Column:
+    """Return the column with JSON as plain text, to copy values without a check: DuckDB stores JSON that we refuse, such as `[1,]`."""
+    return replace(column, type="varchar" if column.type == "json" else column.type, children=tuple(map(json_as_text, column.children)))
 
 
 def field_of(column: Column) -> Field:

@@ -19,6 +19,7 @@ from ...format.objects import Column, Table
 from ...format.partitioning import directory as partition_directory
 from ...format.partitioning import key_columns, key_names
 from ...format.paths import data_file_name, with_separator
+from ...format.types import json_as_text
 from ..files import storage
 from ..files.deletes import write_delete_file
 from ..rows.deleted import entries
@@ -49,7 +50,8 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
     columns = (*layout, *later, ROW_ID, SNAPSHOT_ID, _END)
     defaults = tuple(initial_value(column) for column in later)
     ids = zip(versions.row_ids, versions.begin_snapshots, versions.end_snapshots, strict=True)
-    data = arrow_table(((*row, *defaults, *each) for row, each in zip(versions.rows, ids, strict=True)), columns)
+    rows = ((*row, *defaults, *each) for row, each in zip(versions.rows, ids, strict=True))
+    data = arrow_table(rows, [json_as_text(column) for column in columns])
     data = in_order(data, _with_present_names(columns, table), [key for key in table.sorting if key.dialect == "duckdb"])
     names = key_names(key_columns(columns, fields), fields)
     written: list[FlushedFile] = []

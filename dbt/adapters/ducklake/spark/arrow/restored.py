@@ -17,6 +17,7 @@ from ...errors import LakeError, MissingFileError
 from ...format.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, WriteOptions, WrittenFile
 from ...format.objects import SortField, Table
 from ...format.paths import data_file_name, with_separator
+from ...format.types import json_as_text
 from ..files import storage
 from ..files.encrypted_files import read_columns
 from ..files.field_ids import read_schema, renumbered
@@ -84,7 +85,8 @@ def write_rows(
     rows: Sequence[Sequence[Any]], row_ids: Sequence[int], table: Table, options: WriteOptions, order: Sequence[SortField]
 ) -> list[WrittenFile]:
     """Write rows of the table's columns, with their row ids, as new data files."""
-    data = arrow_table(rows, table.columns).append_column(LINEAGE_ROW_ID, pa.array(row_ids, pa.int64()))
+    data = arrow_table(rows, [json_as_text(column) for column in table.columns])
+    data = data.append_column(LINEAGE_ROW_ID, pa.array(row_ids, pa.int64()))
     fields = table.partition_fields
     return write_arrow(data, table.columns, table.path, options, row_ids=True, partition_fields=fields, order=order)
 

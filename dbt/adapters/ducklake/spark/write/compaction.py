@@ -30,6 +30,7 @@ from ...format.files import (
 )
 from ...format.objects import Column, SortField, Table
 from ...format.paths import with_separator
+from ...format.types import json_as_text
 from ..files import storage
 from ..files.footers import FileToRead, read_files
 from ..files.physical import field_by_id, physical_schemas
@@ -146,7 +147,7 @@ def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Seque
     special: Mapping[int, str] = {ROW_ID_FIELD_ID: LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID: _SNAPSHOT}
     read = [*names, *(special[column.column_id] for column in columns[len(names) :])]
     types = {field.name: field.dataType for field in rows.schema.fields}
-    fitted = [conform(rows[f"`{name}`"], types[name], column) for name, column in zip(read, columns, strict=True)]
+    fitted = [conform(rows[f"`{name}`"], types[name], json_as_text(column)) for name, column in zip(read, columns, strict=True)]
     return rows.select(F.col(_GROUP), *fitted)
 
 
