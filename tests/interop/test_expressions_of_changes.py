@@ -117,20 +117,18 @@ def test_partitions_of_rounded_timestamps_are_replaced(tables: Both) -> None:
         ("TIMESTAMP_S", None, "NULL"),
     ],
 )
-def test_a_partition_with_a_value_is_replaced_by_the_stored_value(
-    tables: Both, kind: str, stored: str | None, value: str, ansi: str
-) -> None:
-    tables.spark(f"SET spark.sql.ansi.enabled = {ansi}")
-    tables.duckdb(f"CREATE TABLE p (id INTEGER, v {kind})")
-    tables.duckdb("ALTER TABLE p SET PARTITIONED BY (v)")
-    tables.duck.execute("INSERT INTO p VALUES (0, ?)", [stored])
+def test_a_partition_with_a_value_is_replaced_by_the_stored_value(both: Both, kind: str, stored: str | None, value: str, ansi: str) -> None:
+    both.spark(f"SET spark.sql.ansi.enabled = {ansi}")
+    both.duckdb(f"CREATE TABLE p (id INTEGER, v {kind})")
+    both.duckdb("ALTER TABLE p SET PARTITIONED BY (v)")
+    both.duck.execute("INSERT INTO p VALUES (0, ?)", [stored])
     other = "NULL" if stored else "'2024-02-02'"
-    tables.duckdb(f"INSERT INTO p VALUES (1, {other})")
-    tables.spark(f"INSERT INTO p PARTITION (v = {value}) SELECT 2")
-    assert tables.rows("SELECT count(DISTINCT v) FROM p") == [(1,)]
-    tables.spark(f"INSERT OVERWRITE p PARTITION (v = {value}) SELECT 5")
-    assert tables.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
-    assert tables.duck.execute("SELECT v::VARCHAR FROM p WHERE id = 5").fetchall() == [(stored,)]
+    both.duckdb(f"INSERT INTO p VALUES (1, {other})")
+    both.spark(f"INSERT INTO p PARTITION (v = {value}) SELECT 2")
+    assert both.rows("SELECT count(DISTINCT v) FROM p") == [(1,)]
+    both.spark(f"INSERT OVERWRITE p PARTITION (v = {value}) SELECT 5")
+    assert both.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
+    assert both.duck.execute("SELECT v::VARCHAR FROM p WHERE id = 5").fetchall() == [(stored,)]
 
 
 def test_a_subquery_over_a_table_of_the_same_name(tables: Both) -> None:
