@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import ConflictError, StatementError
+from dbt.adapters.ducklake.errors import ConflictError, DataError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop import oracle
 
@@ -115,11 +115,16 @@ def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, ot
         with pytest.raises(StatementError):
             t.execute("INSERT INTO t SELECT nosuch FROM t")
 
+    def fails_when_fetched() -> None:
+        with pytest.raises(DataError, match="DIVIDE_BY_ZERO"):
+            t.execute("SELECT 1 DIV (count(*) - count(*)) FROM t").fetch()
+
     for work, reason in (
         (lambda: t.execute("/* dbt */ SET spark.sql.shuffle.partitions = 3"), "a statement such as SET changed the Spark session"),
         (lambda: t.sql("SELECT * FROM t").count(), "received a DataFrame of its rows"),
         (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
         (fails, "one of its statements failed"),
+        (fails_when_fetched, "the rows of a query could not be fetched"),
         (lambda: other.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"the definition of main\.t has changed"),
     ):
         t.begin()
@@ -129,7 +134,7 @@ def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, ot
         with pytest.raises(ConflictError, match=f"The transaction was not replayed, because .*{reason}"):
             t.commit()
         assert not t.in_transaction
-    assert rows(t, "SELECT count(*) FROM t WHERE id = 1") == [(6,)]
+    assert rows(t, "SELECT count(*) FROM t WHERE id = 1") == [(7,)]
 
 
 def test_seeds_are_loaded_again(t: LakeSession, other: LakeSession) -> None:

@@ -110,6 +110,27 @@ class TestNamesAndTypes:
         ]
 
 
+class TestMissingKeys:
+    @pytest.fixture(scope="class")
+    def models(self):
+        config = "incremental_strategy='{}', unique_key='id', on_schema_change='append_new_columns'"
+        queries = ("select id, 'a' as name from range(3) as r(id)", "select 'b' as name")
+        expression = "incremental_strategy='delete+insert', unique_key='abs(id)'"
+        return {
+            "replaced.sql": incremental(config.format("delete+insert"), *queries),
+            "merged.sql": incremental(config.format("merge"), *queries),
+            "by_expression.sql": incremental(expression, "select 1 as id union all select -2", "select 2 as id"),
+        }
+
+    def test_a_query_without_the_key_is_refused_and_deletes_nothing(self, project):
+        run_dbt(["run"])
+        results = run_dbt(["run"], expect_pass=False).results
+
+        assert {result.node.name for result in results if result.status == "error"} == {"replaced", "merged"}
+        assert rows(project, "replaced") == rows(project, "merged") == [(0, "a"), (1, "a"), (2, "a")]
+        assert rows(project, "by_expression") == [(1,), (2,)]
+
+
 class TestDuplicateKeys:
     @pytest.fixture(scope="class")
     def models(self):

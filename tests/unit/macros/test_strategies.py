@@ -106,7 +106,8 @@ def test_delete_insert_matches_the_whole_key_and_computes_its_source_once(macros
 
     assert macros.get_incremental_delete_insert_sql(given) == (
         "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST "
-        "where (id, region) in (select distinct id, region from `orders__dbt_tmp`) and (amount > 0); "
+        "where (id, region) in (select distinct DBT_INTERNAL_SOURCE.id, DBT_INTERNAL_SOURCE.region from `orders__dbt_tmp` as DBT_INTERNAL_SOURCE) "
+        "and (amount > 0); "
         "insert into `lake`.`main`.`orders` (`id`, `region`, `amount`) select `id`, `region`, `amount` from `orders__dbt_tmp`"
     )
     assert ("materialize_temp_view", given["temp_relation"]) in macros.adapter.calls

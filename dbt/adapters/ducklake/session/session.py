@@ -316,6 +316,10 @@ class LakeSession(TransactionalWork):
                         raise
                     retry = partial(fetch_again, limit)
                     rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
+                except BaseException:
+                    if in_own_transaction:
+                        self._prevent("the rows of a query could not be fetched")
+                    raise
             if journal is not None and journal is self._journal and step is not None:
                 if len(rows) > MAX_ROWS:
                     self._prevent(f"more than {MAX_ROWS} rows of a query were fetched")

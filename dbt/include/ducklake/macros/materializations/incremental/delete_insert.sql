@@ -35,6 +35,12 @@
       {%- endfor %}
     )
   {%- else -%}
-    ({{ keys | join(', ') }}) in (select distinct {{ keys | join(', ') }} from {{ source }})
+    {%- set selected = [] -%}
+    {%- for key in keys -%}
+      {#- Without the qualifier, a column that the source lacks would be the target's, and every row would match. An expression has no qualifier. -#}
+      {%- set is_column = key.replace('_', '').isalnum() or key.startswith('`') -%}
+      {%- do selected.append('DBT_INTERNAL_SOURCE.' ~ key if is_column else key) -%}
+    {%- endfor -%}
+    ({{ keys | join(', ') }}) in (select distinct {{ selected | join(', ') }} from {{ source }} as DBT_INTERNAL_SOURCE)
   {%- endif -%}
 {%- endmacro %}
