@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from dbt.adapters.ducklake.errors import ConflictError
-from dbt.adapters.ducklake.session import Lake
+from dbt.adapters.ducklake.format.files import DeleteFile
+from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.lake.row_changes import end_rows
+from dbt.adapters.ducklake.session import Lake, LakeSession
 from dbt.adapters.ducklake.session.staged_nodes import NodePlan
+from dbt.adapters.ducklake.spark.files.deletes import positions_table
 from tests.catalog_objects import table_of
 from tests.places import CatalogPlace
 
@@ -184,3 +189,44 @@ def test_another_writer_of_the_table_that_a_node_reads_is_a_conflict(logged: Lak
     with pytest.raises(ConflictError, match=r"was not published: cannot .*theirs"):
         logged.nodes.finish(LOGGING)
     assert published(logged) == ["theirs"]
+
+
+def delete_row(lake: Lake, node: str | None, position: int) -> None:
+    """Delete the row at a position of the only file of the log."""
+    with lake.session() as session:
+        session.node = lambda: node
+        session.begin()
+        with session.reading() as transaction:
+            table = table_of(transaction, "log")
+            plan = transaction.scan_plan(table)
+            context = Context(lake.catalog, transaction, session.spark)
+            end_rows(context, table, plan, {plan.files[0].data_file_id: pa.array([position])})
+        session.commit()
+
+
+def test_a_reader_keeps_the_delete_file_that_publishing_another_node_replaces(lake: Lake) -> None:
+    lake.end_run()
+    with lake.session() as session:
+        session.execute("CREATE TABLE log (n INT)")
+        session.execute("CALL set_option('data_inlining_row_limit', '0')")
+        session.execute("INSERT INTO log VALUES (0), (1), (2)")
+    delete_row(lake, None, 0)
+    lake.stage_nodes(PLANS | {"customers": NodePlan(frozenset({"orders"}), frozenset({"unique"}))})
+    delete_row(lake, "orders", 1)
+
+    def delete_file(reader: LakeSession) -> DeleteFile:
+        with reader.reading() as transaction:
+            found = transaction.scan_plan(table_of(transaction, "log")).files[0].delete_file
+        assert found is not None
+        return found
+
+    with lake.session() as reader, lake.session() as other:
+        reader.node = lambda: "customers"
+        first = delete_file(reader)
+        other.execute("CREATE TABLE another (n INT)")  # so the delete file gets another snapshot id when it is published
+        assert lake.nodes is not None
+        lake.nodes.record_test("relationships", None)
+        assert delete_file(other).path != first.path
+        assert positions_table(delete_file(reader)).column(0).to_pylist() == [0, 1]
+    lake.end_run()
+    assert not Path(first.path).exists()

@@ -75,7 +75,7 @@ def test_merge_updates_only_the_columns_of_merge_update_columns(macros: Macros) 
 
 
 def test_merge_does_not_update_the_columns_of_merge_exclude_columns(macros: Macros) -> None:
-    macros.config["merge_exclude_columns"] = ["AMOUNT", "id"]
+    macros.config["merge_exclude_columns"] = ["`AMOUNT`", "id"]
 
     assert "update set `region` = DBT_INTERNAL_SOURCE.`region` when not matched" in macros.get_incremental_merge_sql(arguments(macros))
 

@@ -60,6 +60,7 @@ class StagedNodes:
         self._plans = plans
         self._staged: dict[str, _Staged] = {}
         self._tests: dict[str, StagedRun] = {}
+        self._published: list[StagedRun] = []
         self._ids = count(-1, -1)
         self.deferred: list[str] = []
         """Maintenance statements of published nodes, which cannot run on staged changes; the caller runs them at the end."""
@@ -105,6 +106,7 @@ class StagedNodes:
         with self._lock:
             run = self._tests.pop(test, None)
             if run is not None:
+                self._published.append(run)
                 run.publish_alone()
             for name, staged in self._staged.items():
                 if test in staged.pending_tests:
@@ -132,8 +134,10 @@ class StagedNodes:
             self._publish(set(self._staged))
 
     def discard(self) -> None:
-        """Discard what is not published, and remove its files."""
+        """Discard what is not published, and remove its files and those that published nodes no longer need."""
         with self._lock:
+            for run in self._published:
+                run.remove_files()
             for run in (*(staged.run for staged in self._staged.values()), *self._tests.values()):
                 run.discard()
 
@@ -197,7 +201,9 @@ class StagedNodes:
                 errors += self._attempt(other, StagedRun.require_committable)
             errors += self._attempt(name, partial(self._publish_alone, name))
             if self._staged[name].failure is None:
-                self.deferred += self._staged.pop(name).run.deferred
+                published = self._staged.pop(name).run
+                self._published.append(published)
+                self.deferred += published.deferred
         if errors:
             raise errors[0]
 

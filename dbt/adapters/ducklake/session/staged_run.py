@@ -91,21 +91,20 @@ class StagedRun:
                     shared.keep(only)
                 snapshot = shared.commit(CommitMessage(author, message, _with_nodes(extra_info, shared.parts))) or snapshot
         finally:
-            self._remove_files()
+            self.remove_files()
         return snapshot
 
     def publish_alone(self) -> Snapshot | None:
-        """Commit everything as the snapshot of the node that made the last change, and end the run.
+        """Commit everything as the snapshot of the node that made the last change.
+
+        Files that the commit has replaced stay until `remove_files`, because runs that started from this one may still read them.
 
         Raises:
             ConflictError: see `publish`.
         """
         snapshot = None
-        try:
-            for shared in self._shared.values():
-                snapshot = shared.commit(shared.parts[-1].message if shared.parts else CommitMessage()) or snapshot
-        finally:
-            self._remove_files()
+        for shared in self._shared.values():
+            snapshot = shared.commit(shared.parts[-1].message if shared.parts else CommitMessage()) or snapshot
         return snapshot
 
     def record_published(self, run: StagedRun, snapshot: Snapshot) -> None:
@@ -131,9 +130,10 @@ class StagedRun:
         """Discard all changes, remove their files, and end the run."""
         for shared in self._shared.values():
             shared.whole.rollback()
-        self._remove_files()
+        self.remove_files()
 
-    def _remove_files(self) -> None:
+    def remove_files(self) -> None:
+        """Remove the files that no commit needs, and no reader any more."""
         for shared in self._shared.values():
             for path in shared.whole.abandoned_files():
                 with suppress(OSError):  # a file that cannot be removed stays as an orphan

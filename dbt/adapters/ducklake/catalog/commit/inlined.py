@@ -105,7 +105,7 @@ def record_columns_of_data_tables(state: CommitState, table_id: int) -> None:
     if not found:
         return
     versions = t.schema_versions.c
-    known = set(state.connection.scalars(select(versions.schema_version).where(versions.table_id == table_id)))
+    known: set[int] = set(state.connection.scalars(select(versions.schema_version).where(versions.table_id == table_id)))
     for version in {version for _, version in found} - known:
         first = select(func.min(t.snapshot.c.snapshot_id)).where(t.snapshot.c.schema_version >= version)
         state.add(t.schema_versions, begin_snapshot=state.connection.scalar(first), schema_version=version, table_id=table_id)

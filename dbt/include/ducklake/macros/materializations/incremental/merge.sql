@@ -55,6 +55,10 @@
 
 {% macro ducklake__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns) %}
   {%- set merge_update_columns = [merge_update_columns] if merge_update_columns is string else merge_update_columns -%}
-  {%- set merge_exclude_columns = [merge_exclude_columns] if merge_exclude_columns is string else merge_exclude_columns -%}
-  {% do return(default__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns)) %}
+  {%- set excluded = [] -%}
+  {%- for name in key_columns(merge_exclude_columns) -%}
+    {#- dbt compares bare names; the other configs of columns may also have them in backquotes. -#}
+    {%- do excluded.append(name[1:-1] | replace('``', '`') if name.startswith('`') else name) -%}
+  {%- endfor -%}
+  {% do return(default__get_merge_update_columns(merge_update_columns, excluded, dest_columns)) %}
 {% endmacro %}
