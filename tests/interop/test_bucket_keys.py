@@ -86,3 +86,26 @@ def test_buckets_of_a_table_whose_inlined_rows_are_flushed_meanwhile(both: Both)
         both.spark("COMMIT")
     both.spark("ROLLBACK")
     assert both.rows("SELECT * FROM t WHERE a = 2") == [(2,)]
+
+
+@pytest.mark.parametrize("later", ["RESET PARTITIONED BY", "SET PARTITIONED BY (v)"])
+@pytest.mark.parametrize("clones", [True, False])
+def test_rows_that_were_inlined_with_buckets_are_found_after_a_flush_and_a_rollback(both: Both, later: str, clones: bool) -> None:
+    both.duckdb("CREATE TABLE t (a INTEGER, v VARCHAR)")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (bucket(4, a))")
+    both.duckdb("INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')")
+    then = both.snapshots() - 1
+    both.duckdb(f"ALTER TABLE t {later}")
+    both.duckdb("INSERT INTO t VALUES (4, 'x')")
+    both.spark("CALL ducklake_flush_inlined_data('lake')")
+    assert files(both)
+    expected = {1: "x", 2: "y", 3: "z", 4: "x"}
+    assert {a: v for a in expected for (v,) in both.duck.execute(f"SELECT v FROM t WHERE a = {a}").fetchall()} == expected
+    assert both.duck.execute("SELECT a FROM t WHERE v = 'x' ORDER BY a").fetchall() == [(1,), (4,)]
+    both.spark("CREATE SCHEMA s")
+    target = f"version => {then}, table_name => 't'"
+    both.spark(f"CALL ducklake_clone('lake', {target}, into => 's.t')" if clones else f"CALL ducklake_rollback('lake', {target})")
+    table = "s.t" if clones else "t"
+    del expected[4]
+    assert dict(both.duck.execute(f"SELECT a, v FROM {table}").fetchall()) == expected
+    assert {a: v for a in (1, 2, 3, 4) for (v,) in both.duck.execute(f"SELECT v FROM {table} WHERE a = {a}").fetchall()} == expected

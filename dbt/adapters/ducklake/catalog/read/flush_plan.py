@@ -5,14 +5,15 @@ Specification: the page "Flush Inlined Data".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
 from ...format.files import NO_LIMIT, InlinedDeletes, InlinedVersions
-from ...format.objects import Table
+from ...format.objects import PartitionField, Partitioning, Table
+from ...format.partitioning import bucket_count
 from ...format.paths import resolve
 from ..store import tables as t
 from ..store.database import Database
@@ -28,6 +29,8 @@ class FlushPlan:
     versions: tuple[InlinedVersions, ...] = ()
     """One entry per inlined-data table that has rows."""
     deletes: tuple[InlinedDeletes, ...] = ()
+    partitioning: Partitioning | None = None
+    """The partition spec for the files of the rows."""
 
     @property
     def is_empty(self) -> bool:
@@ -45,7 +48,38 @@ def read_flush_plan(connection: Connection, database: Database, table: Table, sn
         if history is not None
     ]
     deletes = read_inlined_deletes(connection, database, table, snapshot_id)
-    return FlushPlan(tuple(each for each in versions if each.row_ids), deletes)
+    found = tuple(each for each in versions if each.row_ids)
+    first = min((begin for each in found for begin in each.begin_snapshots), default=None)
+    return FlushPlan(found, deletes, table.partitioning if first is None else _partitioning(connection, table, first, snapshot_id))
+
+
+def _partitioning(connection: Connection, table: Table, first: int, last: int) -> Partitioning | None:
+    """Return the present partition spec or, if that has no buckets, the newest spec with buckets between two snapshots.
+
+    The rows must be found at these snapshots too, also after a rollback, and DuckDB finds rows by a bucket key only in files that have
+    the buckets. Its own flush takes the spec that the table had when the rows were inserted.
+    """
+    if _has_buckets(table.partitioning):
+        return table.partitioning
+    info, keys = t.partition_info.c, t.partition_column.c
+    query = (
+        select(info.begin_snapshot, info.partition_id, keys.column_id, keys.transform)
+        .join(t.partition_column, (keys.partition_id == info.partition_id) & (keys.table_id == info.table_id))
+        .where(info.table_id == table.table_id, info.begin_snapshot <= last)
+        .where(info.end_snapshot.is_(None) | (info.end_snapshot > first))
+        .order_by(info.begin_snapshot, keys.partition_key_index)
+    )
+    specs: dict[int, Partitioning] = {}
+    for row in connection.execute(query):
+        earlier = specs.get(row.begin_snapshot, Partitioning(row.partition_id, ()))
+        specs[row.begin_snapshot] = replace(earlier, fields=(*earlier.fields, PartitionField(row.column_id, row.transform)))
+    columns = {column.column_id for column in table.columns}
+    usable = [each for each in specs.values() if _has_buckets(each) and columns.issuperset(field.column_id for field in each.fields)]
+    return usable[-1] if usable else table.partitioning
+
+
+def _has_buckets(partitioning: Partitioning | None) -> bool:
+    return partitioning is not None and any(bucket_count(field.transform) is not None for field in partitioning.fields)
 
 
 def read_inlined_deletes(connection: Connection, database: Database, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:

@@ -36,7 +36,8 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
 
     Args:
         versions: the row versions.
-        table: the table, with its present path and partitioning. A partition key that the rows do not have gets its initial default.
+        table: the table, with its present path and the partitioning of the files. A partition key that the rows do not have gets its
+            initial default.
         options: the lake's options.
 
     Raises:
