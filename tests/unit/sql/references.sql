@@ -102,7 +102,7 @@ from «a» select x where y = 1
 from «a» |> where x > 1 |> join «b» using (id) |> select x, y |> union all table ‹c› |> as q |> aggregate sum(x) group by y
 
 --- pipes from TABLE with a pivot
-table ‹a› |> pivot (sum(x) for y in ('a', 'b')) |> set x = 1, y = 2 |> drop z
+«table a» |> pivot (sum(x) for y in ('a', 'b')) |> set x = 1, y = 2 |> drop z
 
 --- subqueries in every clause
 select (select 1 from «a»), (select max(x) from «b»), case when exists(select 1 from «c») then 1 end from (select * from «d») d where x in (select y from «e») having (select 1 from «f») > 1 order by (select 1 from «g»)

@@ -123,6 +123,13 @@ def test_binding_distinguishes_relations_of_the_same_last_part() -> None:
     )
 
 
+def test_binding_gives_a_table_before_a_pipe_an_alias() -> None:
+    sql = references("table s.t |> where t.x = s.t.y |> union all (table u)")
+    assert "".join(sql.pieces(lambda reference: f"`{reference.name}@1`")) == (
+        "FROM `s.t@1` AS `t` |> where t.x = `t`.y |> union all (table `u@1`)"
+    )
+
+
 def test_binding_leaves_unresolved_names_unchanged() -> None:
     text = "select cat.s.t.x from cat.s.t version as of 3"
     assert "".join(references(text).pieces(lambda reference: None)) == text

@@ -231,7 +231,8 @@ class _Finder:
                 after += 1
             if before in ("CACHE", "LAZY") and self._defines(after, stop):
                 return after
-            return self._add_bare(after, stop, ctes)
+            piped = self._piped(index, stop, ctes) if first else None
+            return piped or self._add_bare(after, stop, ctes)
         if (word == "INTO" and before in ("INSERT", "MERGE", "EVOLUTION")) or (word == "OVERWRITE" and before in ("INSERT", "EVOLUTION")):
             if self.source.token(after).word in ("DIRECTORY", "LOCAL"):
                 return after
@@ -241,6 +242,17 @@ class _Finder:
         if word == "UPDATE" and first:
             return self._add(after, stop, frozenset())
         return after
+
+    def _piped(self, index: int, stop: int, ctes: CTES) -> int | None:
+        """Collect the relation of `TABLE name |> …`, which begins at `index`; return the index after the name, None without a pipe."""
+        relation = relation_at(self.source, index + 1, stop)
+        if relation is None or relation.alias is not None or self.source.token(relation.stop).word != "|>":
+            return None
+        known = len(self._scope.references)
+        end = self._add(index + 1, stop, ctes)
+        for reference in self._scope.references[known:]:
+            self._scope.references[known] = replace(reference, start=self.tokens[index].start, piped=True)
+        return end
 
     def _defines(self, index: int, stop: int) -> bool:
         """Whether CACHE TABLE name [OPTIONS (…)] [AS] query defines a new name."""

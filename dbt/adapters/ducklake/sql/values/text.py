@@ -50,6 +50,8 @@ class Reference:
     """Whether the user gave an alias, or the grammar allows none. Otherwise binding adds one: `alias`, or the last part of the name."""
     enclosed: bool = False
     """Whether the alias to add must be in parentheses with the name, because TABLESAMPLE follows the name."""
+    piped: bool = False
+    """Whether it is `TABLE name` before `|>`, which takes no alias and so becomes `FROM name AS alias`; text[start:end] covers TABLE too."""
     alias: str | None = None
     """The alias to add, where it is not the last part of the name.
 
@@ -218,7 +220,9 @@ def _with_alias(reference: Reference, value: T) -> tuple[str, T, str]:
     if reference.aliased:
         return "", value, ""
     alias = f" AS {backquoted(reference.alias or reference.name.parts[-1])}"
-    return ("(", value, f"{alias})") if reference.enclosed else ("", value, alias)
+    if reference.enclosed:
+        return "(", value, f"{alias})"
+    return "FROM " if reference.piped else "", value, alias
 
 
 def _spliced(text: str, edits: list[_Edit[T]]) -> tuple[str | T, ...]:
