@@ -51,7 +51,7 @@ class Reference:
     enclosed: bool = False
     """Whether the alias to add must be in parentheses with the name, because TABLESAMPLE follows the name."""
     piped: bool = False
-    """Whether it is `TABLE name` before `|>`, which takes no alias and so becomes `FROM name AS alias`; text[start:end] covers TABLE too."""
+    """Whether it is `TABLE name` before `|>`, which takes no alias and so becomes `FROM name AS alias`; the range covers TABLE too."""
     alias: str | None = None
     """The alias to add, where it is not the last part of the name.
 
