@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from datetime import datetime, timezone
 from typing import Any
@@ -237,3 +238,19 @@ def test_the_session_decides_what_a_literal_means(both: Both, by_spark: Any) -> 
                 run(f"INSERT INTO {table} VALUES ({number}, {row})")
         assert stored(both, "here") == stored(both, "there")
         both.spark(f"RESET {key}")
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("TIMESTAMP_S", 1_000_000), ("TIMESTAMP_MS", 1000)])
+def test_halves_before_1970_are_rounded_as_duckdb_rounds_them(both: Both, kind: str, unit: int) -> None:
+    both.spark("SET TIME ZONE 'Asia/Tokyo'")
+    micros = [sign * each for sign in (-1, 1) for each in (unit // 2 - 1, unit // 2, unit // 2 + 1, 3 * unit // 2, unit)]
+    texts = [str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=each)) for each in micros]
+    both.spark(f"CREATE TABLE t (x {kind}, n INT)")
+    both.spark("INSERT INTO t VALUES " + ", ".join(f"(TIMESTAMP_NTZ '{text}', 1)" for text in texts))
+    both.spark("INSERT INTO t SELECT TIMESTAMP_NTZ '1970-01-01' + make_dt_interval(0, 0, 0, n / 1000000BD), 2 FROM VALUES "
+               + ", ".join(f"({each})" for each in micros) + " AS v(n)")  # fmt: skip
+    cast = " UNION ALL ".join(f"SELECT TIMESTAMP '{text}'::{kind} AS x" for text in texts)
+    for writer in (1, 2):
+        assert both.rows(f"SELECT CAST(x AS TIMESTAMP) AS x FROM t WHERE n = {writer}", f"SELECT x FROM t WHERE n = {writer}") == sorted(
+            both.duck.execute(f"SELECT x::TIMESTAMP FROM ({cast})").fetchall()
+        )

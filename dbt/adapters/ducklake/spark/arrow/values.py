@@ -291,11 +291,12 @@ def _interval(value: Any) -> str:
 
 
 def _rounded(unit: int) -> Convert:
-    """Return a function that converts to microseconds, rounded to `unit` microseconds as in DuckDB."""
+    """Return a function that converts to microseconds, rounded to `unit` microseconds as in DuckDB: halves away from 1970."""
 
     def convert(value: Any) -> int:
         micros = _timestamp(value)
-        return micros if abs(micros) >= INFINITY_MICROS else (micros + unit // 2) // unit * unit
+        size = (abs(micros) + unit // 2) // unit * unit
+        return micros if abs(micros) >= INFINITY_MICROS else -size if micros < 0 else size
 
     return convert
 

@@ -19,7 +19,7 @@ from ...format.objects import Column
 from ...format.text_patterns import TIMESTAMP_NS
 from ...format.timestamps import INFINITY_MICROS, MIN_NANOS
 from .assignment import ERROR_END, ERROR_START, assigned, failure
-from .conversions import Conversion, Elements, Entries, Fields, convert
+from .conversions import Conversion, Elements, Entries, Fields, convert, rounded
 from .rules import null_text
 from .types import FIELD_ID, file_type, spark_type
 
@@ -164,12 +164,8 @@ def _is_json(value: SparkColumn) -> SparkColumn:
 
 
 def _rounded(value: SparkColumn, leaf: LeafType, _where: str) -> SparkColumn:
-    """Round a timestamp to the type's unit as DuckDB does, independent of the session's time zone."""
-    unit = leaf.unit_nanos // 1000
-    half = wall_micros(value) + F.lit(unit // 2)
-    change = F.lit(unit // 2) - F.pmod(half, F.lit(unit))
-    seconds = change.cast("decimal(18,6)") / F.lit(1_000_000).cast("decimal(7,0)")
-    return (value + F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))).cast("timestamp_ntz")
+    """Round a timestamp to the type's unit as DuckDB does."""
+    return rounded(value, leaf.unit_nanos // 1000)
 
 
 def _nanos(value: SparkColumn, _leaf: LeafType, where: str) -> SparkColumn:

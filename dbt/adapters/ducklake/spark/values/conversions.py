@@ -194,7 +194,7 @@ def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
     return _micros_to_naive(F.unix_micros(value))
 
 
-def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
+def rounded(value: SparkColumn, unit: int) -> SparkColumn:
     """Round a timestamp without a zone to `unit` microseconds, halves away from 1970, as the reference does; infinity stays infinity."""
     rest = (F.date_part(F.lit("SECOND"), value) * F.lit(1_000_000)).cast("bigint") % F.lit(unit)
     half_down = (value < F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")).cast("bigint")
@@ -204,11 +204,11 @@ def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
 
 
 def _naive_to_seconds(value: SparkColumn, _final: DataType) -> SparkColumn:
-    return _rounded(value, 1_000_000)
+    return rounded(value, 1_000_000)
 
 
 def _naive_to_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
-    return _rounded(value, 1000)
+    return rounded(value, 1000)
 
 
 def _instant_to_seconds(value: SparkColumn, final: DataType) -> SparkColumn:
