@@ -250,8 +250,8 @@ class _Finder:
             return None
         known = len(self._scope.references)
         end = self._add(index + 1, stop, ctes)
-        for reference in self._scope.references[known:]:
-            self._scope.references[known] = replace(reference, start=self.tokens[index].start, piped=True)
+        if len(self._scope.references) > known:  # it is not the name of a CTE
+            self._scope.references[-1] = replace(self._scope.references[-1], start=self.tokens[index].start, piped=True)
         return end
 
     def _defines(self, index: int, stop: int) -> bool:

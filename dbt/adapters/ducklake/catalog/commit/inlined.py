@@ -95,11 +95,17 @@ def with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[
     ]
 
 
-def record_columns_of_data_tables(state: CommitState, table_id: int) -> None:
-    """Record the schema version of each inlined-data table of a table that is altered.
+def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Column] | None) -> None:
+    """Keep the inlined-data tables of a table that is altered readable for DuckDB, if there are any.
 
     DuckDB may create an inlined-data table in a new schema version without recording that version for its table. After a later change of
-    the table it would read the rows with the columns of an earlier version.
+    the table it would read the rows with the columns of an earlier version, so the version is recorded here. It also inserts by position
+    into the newest table without checking its columns, so new columns get a new one, if they can be inlined.
+
+    Args:
+        state: the attempt to commit.
+        table_id: the table.
+        columns: its new columns; None if they are the same by position.
     """
     found = registered(state.connection, [table_id]).get(table_id)
     if not found:
@@ -109,14 +115,7 @@ def record_columns_of_data_tables(state: CommitState, table_id: int) -> None:
     for version in {version for _, version in found} - known:
         first = select(func.min(t.snapshot.c.snapshot_id)).where(t.snapshot.c.schema_version >= version)
         state.add(t.schema_versions, begin_snapshot=state.connection.scalar(first), schema_version=version, table_id=table_id)
-
-
-def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
-    """If the table has an inlined-data table, create one with the new columns, if these can be inlined.
-
-    DuckDB inserts by position into the newest one without checking its columns.
-    """
-    if registered(state.connection, [table_id]) and can_inline(state.database.dialect, columns):
+    if columns is not None and can_inline(state.database.dialect, columns):
         _create(state, table_id, columns)
 
 

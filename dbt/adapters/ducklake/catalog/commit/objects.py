@@ -19,7 +19,7 @@ from ...format.positions import committed
 from ..read.definition_rows import format_aliases
 from ..store import tables as t
 from .columns import layout_changed, write_column_comments, write_columns, write_interim_columns
-from .inlined import record_columns_of_data_tables, renew_data_table
+from .inlined import alter_data_tables
 from .state import CommitState
 
 
@@ -137,10 +137,8 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
     write_column_comments(state, table_id, before.columns, table.columns)
     _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, _committed(state, table)))
     if renamed or structural or repartitioned:
-        record_columns_of_data_tables(state, table_id)
+        alter_data_tables(state, table_id, table.columns if layout_changed(before.columns, table.columns) else None)
         state.add_schema_version(table_id)
-    if layout_changed(before.columns, table.columns):
-        renew_data_table(state, table_id, table.columns)
     if replace(table, schema_name=before.schema_name, name=before.name) != before:
         state.log(Kind.ALTERED_TABLE, table_id)
 

@@ -117,7 +117,7 @@ def _value_text(text: str, type_name: str) -> str | None:
 def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
     """Return the year, month, day or hour as text; NULL for infinity. A timestamp_ns arrives as a number of nanoseconds.
 
-    The parts of a TIMESTAMPTZ are computed in UTC, whatever the session's time zone.
+    The parts of a TIMESTAMPTZ are computed in UTC, regardless of the session's time zone.
     """
     if type_name in _TO_NAIVE:
         value = CONVERSIONS[_TO_NAIVE[type_name]](value, TimestampNTZType())
