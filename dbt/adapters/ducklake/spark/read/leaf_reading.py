@@ -21,7 +21,7 @@ Request = tuple[T.DataType | None, Conversion]
 """The type to request from Spark's Parquet reader, None if the values cannot be read, and the conversion to the column's Spark type."""
 
 
-def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType) -> Request:
+def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType, *, is_added: bool = False) -> Request:
     """Return how to read a column.
 
     Args:
@@ -29,12 +29,13 @@ def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType) -> Reque
         stored: the type in the file, `FileField.kind` or for a variant `variant_kind`; None if the footer was not read, because all writers
             store the DuckLake type in the same way.
         spark_type: the column's Spark type.
+        is_added: whether the file was added, so that its timestamps may be finer than the column's. DuckLake's writers round them.
     """
     if kind == "variant":
         return (spark_type, "variant_or_null") if stored in (None, "variant") else (None, Refuse(str(stored)))
     if stored is None:
         return spark_type, None
-    for rule in (_string, _number, _temporal):
+    for rule in (_rounded, _string, _number, _temporal) if is_added else (_string, _number, _temporal):
         request = rule(kind, stored, spark_type)
         if request is not None:
             return request
@@ -105,6 +106,16 @@ def _reader_widens(stored: str, spark_type: T.DataType) -> bool:
     return stored == "float" and isinstance(spark_type, T.DoubleType)
 
 
+def _rounded(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
+    """Read timestamps that may be finer than their column."""
+    coarse = _COARSE.get(kind)
+    if coarse is not None and stored == "int96":
+        return T.TimestampType(), f"instant_to_{coarse}"
+    if coarse is not None and stored in ("timestamp(millis)", "timestamp(micros)"):
+        return spark_type, f"naive_to_{coarse}"
+    return None
+
+
 def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
     """Read dates, times and timestamps."""
     if kind == "date":
@@ -113,11 +124,6 @@ def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
         if stored == "time(micros)":
             return spark_type, None
         return (T.StringType(), "cast") if stored == "string" else None
-    coarse = _COARSE.get(kind)
-    if coarse is not None and stored == "int96":
-        return T.TimestampType(), f"instant_to_{coarse}"
-    if coarse is not None and stored in ("timestamp(millis)", "timestamp(micros)"):
-        return spark_type, f"naive_to_{coarse}"
     naive = isinstance(spark_type, T.TimestampNTZType)
     if kind != "timestamptz" and not naive:
         return None

@@ -187,7 +187,7 @@ def _read(column: Column, lookup: ColumnLookup, final: DataType) -> tuple[str, D
     kind = from_stored(column.type).name
     if kind not in ("list", "map", "struct"):
         stored = None if found is None else variant_kind(found) if kind == "variant" else found.kind
-        requested, conversion = leaf_reading(kind, stored, final)
+        requested, conversion = leaf_reading(kind, stored, final, is_added=lookup.mapping is not None)
         if isinstance(conversion, Refuse):
             conversion = Refuse(
                 f"column {column.name} of table {lookup.table} has type {column.type}, and a file stores it as {conversion.text}, "
