@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..session.jvm import java_class
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_SQL = "org.apache.spark.sql"
 
 
 def limit_partitions(frame: DataFrame, number: int) -> DataFrame:
@@ -14,9 +18,10 @@ def limit_partitions(frame: DataFrame, number: int) -> DataFrame:
     if java is None:
         return frame.limit(number)
     session: Any = frame.sparkSession
-    spark = session._jvm.org.apache.spark.sql
-    literal = spark.catalyst.expressions.Literal(number, spark.types.DataTypes.IntegerType)
-    return _of_plan(session, spark.catalyst.plans.logical.LocalLimit(literal, java.queryExecution().analyzed()))
+    integer = java_class(session._jvm, f"{_SQL}.types.DataTypes").IntegerType
+    literal = java_class(session._jvm, f"{_SQL}.catalyst.expressions.Literal")(number, integer)
+    limit = java_class(session._jvm, f"{_SQL}.catalyst.plans.logical.LocalLimit")
+    return _of_plan(session, limit(literal, java.queryExecution().analyzed()))
 
 
 def as_single_node(persisted: DataFrame) -> DataFrame:
@@ -40,4 +45,5 @@ def as_single_node(persisted: DataFrame) -> DataFrame:
 def _of_plan(session: Any, plan: Any) -> DataFrame:
     from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-    return ClassicDataFrame(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+    dataset = java_class(session._jvm, f"{_SQL}.classic.Dataset")
+    return ClassicDataFrame(dataset.ofRows(session._jsparkSession, plan), session)

@@ -239,8 +239,21 @@ def cache_names(jvm: Any) -> None:
     Names that this Spark lacks are skipped. A name without its package, such as `functions`, is slow: the JVM searches all jars once for
     each imported package.
     """
-    from py4j.java_gateway import JavaClass, JavaMember
     from py4j.protocol import Py4JError
+
+    for name in CACHED_NAMES:
+        with contextlib.suppress(Py4JError):
+            java_class(jvm, name)
+
+
+def java_class(jvm: Any, name: str) -> Any:
+    """Return a Java class by its full name, for which the JVM is asked once and not for each package; without one, a Py4J package.
+
+    Args:
+        jvm: Py4J's JVM object, which caches the class.
+        name: such as `java.nio.ByteOrder`.
+    """
+    from py4j.java_gateway import JavaClass, JavaMember
 
     class CachedClass(JavaClass):
         """A class that asks for the name of each static method once."""
@@ -251,12 +264,11 @@ def cache_names(jvm: Any) -> None:
                 setattr(self, name, member)
             return member
 
-    for name in CACHED_NAMES:
-        if name in vars(jvm):
-            continue
-        try:
-            found = getattr(jvm, name)
-        except Py4JError:
-            continue
-        if isinstance(found, JavaClass):
-            setattr(jvm, name, CachedClass(found._fqn, found._gateway_client))  # type: ignore[no-untyped-call]
+    known = vars(jvm).get(name)
+    if known is not None:
+        return known
+    found = getattr(jvm, name)
+    if isinstance(found, JavaClass):
+        found = CachedClass(found._fqn, found._gateway_client)  # type: ignore[no-untyped-call]
+        setattr(jvm, name, found)
+    return found

@@ -7,7 +7,10 @@ which this module walks, down to the relations that the query reads.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from .jvm import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,6 +19,8 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _SAME_TEXT = frozenset({*_WHOLE, "string", "boolean", "date", "timestamp_ntz", "void"})
 """Types, in addition to decimals, whose values have the same text in both engines."""
 
+_CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
+_LEAVES = ("AttributeReference", "Literal")
 _ORDERS = frozenset(
     {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "SortOrder", "Min", "Max", "Greatest", "Least"},
 )
@@ -42,9 +47,7 @@ def first_difference(frame: DataFrame, *, from_spark: bool) -> str | None:
     java: Any = getattr(frame, "_jdf", None)
     if java is None:
         return "of which Spark Connect does not show the types"
-    jvm: Any = frame.sparkSession._jvm
-    user_specified = jvm.org.apache.spark.sql.catalyst.expressions.Cast.USER_SPECIFIED_CAST()
-    return _Check(from_spark, user_specified).plan(java.queryExecution().analyzed())
+    return _Check(from_spark, frame.sparkSession._jvm).plan(java.queryExecution().analyzed())
 
 
 def _each(sequence: Any) -> Iterator[Any]:
@@ -52,8 +55,31 @@ def _each(sequence: Any) -> Iterator[Any]:
         yield sequence.apply(i)
 
 
-def _type(expression: Any) -> str:
-    return str(expression.dataType().catalogString())
+class _Expression:
+    """An expression of the plan. Its properties are cached, because each call to the JVM takes longer than the check of its result."""
+
+    def __init__(self, java: Any) -> None:
+        self.java = java
+
+    @cached_property
+    def kind(self) -> str:
+        """The simple name of the expression's class in Spark."""
+        return str(self.java.getClass().getSimpleName())
+
+    @cached_property
+    def type(self) -> str:
+        return str(self.java.dataType().catalogString())
+
+    @cached_property
+    def children(self) -> list[_Expression]:
+        return [] if self.kind in _LEAVES else [_Expression(child) for child in _each(self.java.children())]
+
+    @property
+    def sql(self) -> str:
+        return str(self.java.sql())
+
+    def is_cast_of(self, kind: str) -> bool:
+        return self.kind == "Cast" and self.children[0].type == kind
 
 
 def _is_decimal(kind: str) -> bool:
@@ -68,115 +94,108 @@ def _scale(kind: str) -> int:
     return int(kind.rstrip(")").rpartition(",")[2])
 
 
-def _is_literal(expression: Any) -> bool:
-    return str(expression.getClass().getSimpleName()) == "Literal"
-
-
-def _is_null(expression: Any) -> bool:
-    return expression.getClass().getSimpleName() == "Cast" and _type(expression.child()) == "void"
-
-
-def _is_text(expression: Any) -> bool:
-    """Whether the expression is a string cast to binary."""
-    return expression.getClass().getSimpleName() == "Cast" and _type(expression.child()) == "string"
-
-
-def _is_days_or_less_than_one(interval: Any) -> bool:
+def _is_days_or_less_than_one(interval: _Expression) -> bool:
     """Whether both engines add the interval alike when the clock changes: Spark adds 24 hours as a day of the calendar."""
-    while interval.children().size() == 1:
-        interval = interval.children().apply(0)
-    units = [str(unit.sql()) for unit in _each(interval.children())]
+    while len(interval.children) == 1:
+        interval = interval.children[0]
+    units = [unit.sql for unit in interval.children]
     if units[:1] != ["0"]:
         return True
-    return abs(int(interval.eval(None))) < _MICROSECONDS_OF_DAY if interval.foldable() else units[:3] == ["0", "0", "0"]
+    java = interval.java
+    return abs(int(java.eval(None))) < _MICROSECONDS_OF_DAY if java.foldable() else units[:3] == ["0", "0", "0"]
 
 
-def _arithmetic_differs(kind: str, expression: Any, children: list[Any]) -> bool:
-    types = [_type(child) for child in children]
-    match kind:
+def _arithmetic_differs(expression: _Expression) -> bool:
+    types = [child.type for child in expression.children]
+    match expression.kind:
         case "Divide" | "Remainder":
-            return _is_decimal(_type(expression))
+            return _is_decimal(expression.type)
         case "IntegralDivide":
             return any(each not in _WHOLE for each in types)
         case "Average":
             return _is_decimal(types[0])
         case "Round":
-            return types[0] in ("float", "double") and str(children[1].sql()) != "0"
+            return types[0] in ("float", "double") and expression.children[1].sql != "0"
     if not all(map(_is_decimal, types)):
         return False
     scales = [_scale(each) for each in types]
-    return _scale(_type(expression)) != (sum(scales) if kind == "Multiply" else max(scales))
+    return _scale(expression.type) != (sum(scales) if expression.kind == "Multiply" else max(scales))
 
 
-def _operands_differ(kind: str, children: list[Any]) -> bool:
+def _operands_differ(expression: _Expression) -> bool:
     """Whether the result differs because an operand is nested, an array of strings to concatenate, or binary."""
+    kind, children = expression.kind, expression.children
     if kind in _UNTYPED:
         return False
-    types = [_type(child) for child in children]
-    if kind in _ORDERS and any(map(_is_nested, types)):
+    if kind in _ORDERS and any(_is_nested(child.type) for child in children):
         return True
-    if kind == "ConcatWs" and any(_type(child).startswith("array") and not _is_null(child) for child in children):
+    if kind == "ConcatWs" and any(child.type.startswith("array") and not child.is_cast_of("void") for child in children):
         return True
-    return kind not in _OF_BYTES and any(_type(child) == "binary" and not _is_text(child) for child in children)
+    return kind not in _OF_BYTES and any(child.type == "binary" and not child.is_cast_of("string") for child in children)
 
 
 class _Check:
-    def __init__(self, from_spark: bool, user_specified: Any) -> None:
+    def __init__(self, from_spark: bool, jvm: Any) -> None:
         self.from_spark = from_spark
-        self.user_specified = user_specified
+        self.jvm = jvm
+
+    @cached_property
+    def user_specified(self) -> Any:
+        """The tag of casts that are in the query's text."""
+        return java_class(self.jvm, _CAST).USER_SPECIFIED_CAST()
 
     def plan(self, plan: Any) -> str | None:
         if plan.getClass().getSimpleName() == "View":
             return None
         for expression in _each(plan.expressions()):
-            found = self.expression(expression, None, "")
+            found = self.expression(_Expression(expression), None)
             if found is not None:
                 return found
         return next((found for child in _each(plan.children()) if (found := self.plan(child)) is not None), None)
 
-    def expression(self, expression: Any, parent: Any, parent_kind: str) -> str | None:
-        kind = str(expression.getClass().getSimpleName())
-        children = list(_each(expression.children()))
-        if children and self._differs(kind, expression, children, parent, parent_kind):
-            return str(expression.sql())
-        if kind in ("ScalarSubquery", "ListQuery", "Exists"):
-            found = self.plan(expression.plan())
+    def expression(self, expression: _Expression, parent: _Expression | None) -> str | None:
+        if expression.children and self._differs(expression, parent):
+            return expression.sql
+        if expression.kind in ("ScalarSubquery", "ListQuery", "Exists"):
+            found = self.plan(expression.java.plan())
             if found is not None:
                 return found
-        found_below = (self.expression(child, expression, kind) for child in children)
+        found_below = (self.expression(child, expression) for child in expression.children)
         return next((found for found in found_below if found is not None), None)
 
-    def _differs(self, kind: str, expression: Any, children: list[Any], parent: Any, parent_kind: str) -> bool:
+    def _differs(self, expression: _Expression, parent: _Expression | None) -> bool:
+        kind, children = expression.kind, expression.children
         match kind:
             case "Cast":
-                return self._cast_differs(expression, children[0], parent_kind)
+                return self._cast_differs(expression, "" if parent is None else parent.kind)
             case "Ceil" | "Floor":
-                return not (parent_kind == "Cast" and _type(parent) in _WHOLE) and not _is_decimal(_type(children[0]))
+                is_cast_to_whole = parent is not None and parent.kind == "Cast" and parent.type in _WHOLE
+                return not is_cast_to_whole and not _is_decimal(children[0].type)
             case "SubtractDates" | "SubtractTimestamps":
                 return True
             case "GetMapValue":
-                return self.from_spark and _type(children[1]) != "string"
+                return self.from_spark and children[1].type != "string"
             case "DateAdd" | "DateAddYMInterval" if self.from_spark:
-                plain = kind == "DateAdd" and children[1].getClass().getSimpleName() != "ExtractANSIIntervalDays"
+                plain = kind == "DateAdd" and children[1].kind != "ExtractANSIIntervalDays"
                 return not (plain or self._is_evident_date(children[0]))
             case "TimestampAddInterval" | "TimeAdd" if self.from_spark:  # TimeAdd in Spark 4.0
-                left = children[0]
-                return left.getClass().getSimpleName() == "Cast" and _type(left.child()) == "date" and not self._is_explicit(left)
-            case "TimestampAddInterval" | "TimeAdd" if _type(children[0]) == "timestamp":
-                return not (expression.zoneId().getRules().isFixedOffset() or _is_days_or_less_than_one(children[1]))
-        return _arithmetic_differs(kind, expression, children) if kind in _ARITHMETIC else _operands_differ(kind, children)
+                return children[0].is_cast_of("date") and not self._is_explicit(children[0])
+            case "TimestampAddInterval" | "TimeAdd" if children[0].type == "timestamp":
+                return not (expression.java.zoneId().getRules().isFixedOffset() or _is_days_or_less_than_one(children[1]))
+        return _arithmetic_differs(expression) if kind in _ARITHMETIC else _operands_differ(expression)
 
-    def _is_explicit(self, cast: Any) -> bool:
+    def _is_explicit(self, cast: _Expression) -> bool:
         """Whether the cast is in the query's text, and not added by Spark."""
-        return bool(cast.getTagValue(self.user_specified).isDefined())
+        return bool(cast.java.getTagValue(self.user_specified).isDefined())
 
-    def _is_evident_date(self, expression: Any) -> bool:
+    def _is_evident_date(self, expression: _Expression) -> bool:
         """Whether the expression's text alone shows that it is a date."""
-        kind = expression.getClass().getSimpleName()
-        return kind in ("Literal", "CurrentDate", *_MOVED_DATES) or (kind == "Cast" and self._is_explicit(expression))
+        return expression.kind in ("Literal", "CurrentDate", *_MOVED_DATES) or (expression.kind == "Cast" and self._is_explicit(expression))
 
-    def _cast_differs(self, cast: Any, child: Any, parent_kind: str) -> bool:
-        source, target = _type(child), _type(cast)
+    def _cast_differs(self, cast: _Expression, parent_kind: str) -> bool:
+        (child,) = cast.children
+        source, target = child.type, cast.type
+        is_literal = child.kind == "Literal"
         if source == target or source == "void":
             return False
         if target == "string":
@@ -185,12 +204,12 @@ class _Check:
             if source in ("float", "double") and _is_decimal(target):
                 return parent_kind != "Cast" or (not self.from_spark and _scale(target) != 0)
             if source == "string" and target == "timestamp_ntz" and self.from_spark:
-                return not _is_literal(child)
+                return not is_literal
             return source == "float" and parent_kind == "Divide"
         if source == "string":
             if target == "binary":
                 return parent_kind != "Md5"
-            return not _is_literal(child) or (target == "timestamp_ntz" and _has_zone(str(child.sql())))
+            return not is_literal or (target == "timestamp_ntz" and _has_zone(child.sql))
         if source in _WHOLE:
             return not (target in _WHOLE or target == "double" or _is_decimal(target))
         if _is_decimal(source):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..session.jvm import java_class
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
+
+_SQL = "org.apache.spark.sql"
 
 
 def array_of_longs(spark: SparkSession, values: bytes) -> Column:
@@ -20,8 +24,9 @@ def array_of_longs(spark: SparkSession, values: bytes) -> Column:
     session: Any = spark
     jvm = session._jvm
     elements = session.sparkContext._gateway.new_array(jvm.long, len(values) // 8)
-    jvm.java.nio.ByteBuffer.wrap(values).order(jvm.java.nio.ByteOrder.LITTLE_ENDIAN).asLongBuffer().get(elements)
-    types, expressions = jvm.org.apache.spark.sql.types.DataTypes, jvm.org.apache.spark.sql.catalyst.expressions
-    data = expressions.UnsafeArrayData.fromPrimitiveArray(elements)
-    literal = expressions.Literal(data, types.createArrayType(types.LongType, False))
-    return ClassicColumn(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(literal))
+    little_endian = java_class(jvm, "java.nio.ByteOrder").LITTLE_ENDIAN
+    java_class(jvm, "java.nio.ByteBuffer").wrap(values).order(little_endian).asLongBuffer().get(elements)
+    types = java_class(jvm, f"{_SQL}.types.DataTypes")
+    data = java_class(jvm, f"{_SQL}.catalyst.expressions.UnsafeArrayData").fromPrimitiveArray(elements)
+    literal = java_class(jvm, f"{_SQL}.catalyst.expressions.Literal")(data, types.createArrayType(types.LongType, False))
+    return ClassicColumn(java_class(jvm, f"{_SQL}.classic.ExpressionUtils").column(literal))

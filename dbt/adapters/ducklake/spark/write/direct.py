@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from ..session.connect import is_connect
+from ..session.jvm import java_class
 from ..session.runtime import SCRATCH
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _LOG_PACKAGES = ("org.apache.spark.sql.execution.streaming.sinks", "org.apache.s
 _COMMITTER = "org.apache.spark.sql.execution.streaming.ManifestFileCommitProtocol"
 _WRITER = "org.apache.spark.sql.execution.datasources.FileFormatWriter"
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+_SESSION = "org.apache.spark.sql.classic.SparkSession"
+_OPTION = "scala.Option"
+_CONVERTERS = "scala.jdk.javaapi.CollectionConverters"
 _LOG_VERSION = 1
 _BATCH = 0
 
@@ -60,20 +64,20 @@ def write_direct(rows: DataFrame, target: str, options: Mapping[str, str], keys:
     execution = frame._jdf.queryExecution()
     output = execution.analyzed().output()
     scala_options = jvm.PythonUtils.toScalaMap(dict(options))
-    committer = _class(jvm, _COMMITTER)(uuid4().hex, target)
+    committer = java_class(jvm, _COMMITTER)(uuid4().hex, target)
     try:
-        log = _log_class(jvm)(_LOG_VERSION, session, folder.as_uri(), jvm.scala.Option.empty())
+        log = _log_class(jvm)(_LOG_VERSION, session, folder.as_uri(), java_class(jvm, _OPTION).empty())
         committer.setupManifestOptions(log, _BATCH)
-        writer = _class(jvm, _WRITER)
+        writer = java_class(jvm, _WRITER)
         arguments = (
             session,
             execution.executedPlan(),
-            _class(jvm, _PARQUET)(),
+            java_class(jvm, _PARQUET)(),
             committer,
-            _class(jvm, f"{_WRITER}$OutputSpec")(target, jvm.PythonUtils.toScalaMap({}), output),
+            java_class(jvm, f"{_WRITER}$OutputSpec")(target, jvm.PythonUtils.toScalaMap({}), output),
             session.sessionState().newHadoopConfWithOptions(scala_options),
             output.takeRight(len(keys)),
-            jvm.scala.Option.empty(),  # no buckets
+            java_class(jvm, _OPTION).empty(),  # no buckets
             output.take(0),  # no statistics, which would ask the storage for the size of each file
             scala_options,
         )
@@ -84,17 +88,11 @@ def write_direct(rows: DataFrame, target: str, options: Mapping[str, str], keys:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _class(jvm: Any, name: str) -> Any:
-    for part in name.split("."):
-        jvm = getattr(jvm, part)
-    return jvm
-
-
 def _log_class(jvm: Any) -> Any:
     """Return the class of the sink's log; None if this Spark has another."""
     from py4j.java_gateway import JavaClass
 
-    found = (_class(jvm, f"{package}.FileStreamSinkLog") for package in _LOG_PACKAGES)
+    found = (java_class(jvm, f"{package}.FileStreamSinkLog") for package in _LOG_PACKAGES)
     return next((each for each in found if isinstance(each, JavaClass)), None)
 
 
@@ -112,9 +110,8 @@ def _settings_in_tasks(spark: Any) -> Iterator[None]:
     before = context.getLocalProperties()
     inside = before.clone()
     settings = spark._jsparkSession.sessionState().conf().getAllConfs()
-    inside.putAll(jvm.scala.jdk.javaapi.CollectionConverters.asJava(settings))
-    active = jvm.org.apache.spark.sql.classic.SparkSession
-    active.setActiveSession(spark._jsparkSession)
+    inside.putAll(java_class(jvm, _CONVERTERS).asJava(settings))
+    java_class(jvm, _SESSION).setActiveSession(spark._jsparkSession)
     context.setLocalProperties(inside)
     try:
         yield
