@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from dbt.adapters.base.column import Column
 
 from .errors import DuckLakeError
-from .format.datatype import DataType, Field
+from .format.datatype import DataType
 from .format.identifiers import backquoted, fold
-from .format.nested_fields import new_fields
+from .format.nested_fields import NestedField, needs_rewrite, new_fields, widened, wider_fields, without_order
 from .format.types import can_promote, decimal_parameters, parse_type, spark_name
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -67,19 +66,37 @@ class DuckLakeColumn(Column):
             return False
 
     def fields_beyond(self, other_column: Column) -> list[NestedColumn]:
-        """Return the fields to add to the other column to give it this column's type; none if it has that type or needs other changes."""
+        """Return the fields of structs in this column's type, at any depth, that the other column's type lacks."""
         try:
-            found = new_fields(parse_type(other_column.dtype), parse_type(self.dtype))
+            return _nested(other_column.name, new_fields(parse_type(other_column.dtype), parse_type(self.dtype)))
         except DuckLakeError:
             return []
-        return [
-            NestedColumn(".".join((other_column.name, *path)), spark_name(kind), path=(other_column.name, *path)) for path, kind in found
-        ]
+
+    def wider_fields(self, other_column: Column) -> list[NestedColumn]:
+        """Return the fields, with their new types, that the lake can change to the other column's types without rewriting files."""
+        try:
+            return _nested(self.name, wider_fields(parse_type(self.dtype), parse_type(other_column.dtype)))
+        except DuckLakeError:
+            return []
+
+    def needs_rewrite(self, other_column: Column) -> bool:
+        """Whether the type, or that of a field that both types have, must become one to which the lake cannot change it in place."""
+        try:
+            return needs_rewrite(parse_type(self.dtype), parse_type(other_column.dtype))
+        except DuckLakeError:
+            return True
+
+    def widened(self, other_column: Column) -> DuckLakeColumn:
+        """Return this column with the types that the lake can change to the other column's types changed to them."""
+        try:
+            return type(self)(self.name, spark_name(widened(parse_type(self.dtype), parse_type(other_column.dtype))))
+        except DuckLakeError:
+            return self
 
     def has_same_fields(self, other_column: Column) -> bool:
         """Whether the two types are equal except for the order of the fields of structs, by which values are not stored."""
         try:
-            return _without_order(parse_type(self.dtype)) == _without_order(parse_type(other_column.dtype))
+            return without_order(parse_type(self.dtype)) == without_order(parse_type(other_column.dtype))
         except DuckLakeError:
             return False
 
@@ -132,10 +149,8 @@ class NestedColumn(DuckLakeColumn):
         return ".".join(map(backquoted, self.path))
 
 
-def _without_order(type_: DataType) -> DataType:
-    """Return the type with the fields of structs sorted by name, without nullability, comments and the case of names."""
-    fields = [Field(fold(field.name), _without_order(field.type)) for field in type_.fields]
-    return DataType(type_.name, tuple(sorted(fields, key=attrgetter("name")) if type_.name == "struct" else fields))
+def _nested(column: str, fields: list[NestedField]) -> list[NestedColumn]:
+    return [NestedColumn(".".join((column, *path)), spark_name(kind), path=(column, *path)) for path, kind in fields]
 
 
 def _moves_fields(one: DataType, other: DataType) -> bool:

@@ -18,12 +18,12 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.events.functions import warn_or_error
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from .column import DuckLakeColumn
 from .connections import DuckLakeConnectionManager
 from .docs import Described, catalog_rows, catalog_table, describe
-from .errors import NotFoundError, StatementError
+from .errors import DataError, NotFoundError, StatementError
 from .format.identifiers import fold
 from .format.objects import Table
 from .relation import DuckLakeRelation
@@ -108,12 +108,29 @@ class LakeMetadata(SQLAdapter):
         return found
 
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
-        """Widen the columns of `current` to the types of `goal` where the lake can do it by metadata alone."""
+        """Widen the columns of `current`, and their nested fields, to the types of `goal` where the lake can do it by metadata alone."""
         targets = {fold(column.name): column for column in self.get_columns_in_relation(current)}
         for column in self.get_columns_in_relation(goal):
             target = targets.get(fold(column.name))
-            if target is not None and target.can_expand_to(column):
-                self.alter_column_type(current, target.name, column.data_type)
+            if target is not None and target.wider_fields(column):
+                self.alter_column_type(current, target.name, target.widened(column).data_type)
+
+    @available.parse_none
+    def convert_column(self, relation: DuckLakeRelation, old: DuckLakeColumn, new: DuckLakeColumn) -> None:
+        """Give a new column of a table the values of an old one, as UPDATE assigns them.
+
+        Raises:
+            DbtDatabaseError: a value, or every value of the old type, cannot become one of the new type.
+        """
+        try:
+            self.execute(f"update {relation.render()} set {new.quoted} = {old.quoted}")
+        except DbtDatabaseError as error:
+            if not isinstance(error.__cause__, StatementError | DataError):
+                raise
+            raise DbtDatabaseError(
+                f"column {new.name} of {relation.render()} is {old.dtype} and cannot become {new.dtype}: {error.__cause__}. "
+                "Give it a type in the model's query that its values can have, or rebuild the table with --full-refresh"
+            ) from error
 
     @available.parse_none
     def require_absent(self, relation: DuckLakeRelation) -> None:

@@ -90,13 +90,23 @@ def test_any_other_type_needs_a_new_column(macros: Macros) -> None:
 
     macros.alter_column_type(TABLE, "id", "int")
 
-    (statement,) = macros.statements
-    assert statement == (
-        "alter table `lake`.`main`.`orders` add columns (`id__dbt_alter` int); "
-        "update `lake`.`main`.`orders` set `id__dbt_alter` = cast(`id` as int); "
-        "alter table `lake`.`main`.`orders` drop columns (`id`); "
-        "alter table `lake`.`main`.`orders` rename column `id__dbt_alter` to `id`"
-    )
+    assert macros.statements == [
+        "alter table `lake`.`main`.`orders` rename column `id` to `id__dbt_alter`; alter table `lake`.`main`.`orders` add columns (`id` int)",
+        "alter table `lake`.`main`.`orders` drop columns (`id__dbt_alter`)",
+    ]
+    assert [call[0] for call in macros.adapter.calls] == ["convert_column"]
+
+
+def test_fields_are_changed_by_their_paths(macros: Macros) -> None:
+    macros.adapter.columns["orders"] = columns(place="array<struct<gone:int,wider:int>>")
+
+    macros.alter_column_type(TABLE, "place", "array<struct<wider:bigint,new:string>>")
+
+    assert macros.statements == [
+        "alter table `lake`.`main`.`orders` add columns ( `place`.`element`.`new` string )",
+        "alter table `lake`.`main`.`orders` drop columns (`place`.`element`.`gone`)",
+        "alter table `lake`.`main`.`orders` alter column `place`.`element`.`wider` type bigint",
+    ]
 
 
 def test_schema_changes_ignore_the_case_of_names_and_compatible_types(macros: Macros) -> None:

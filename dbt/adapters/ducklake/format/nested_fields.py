@@ -1,36 +1,69 @@
-"""New fields of a struct, which can be added to a table one by one by changing metadata only."""
+"""How the type of a column becomes another one by changes of metadata alone: fields that are new or gone, at any depth, and wider types.
+
+Fields of structs are matched by name, as DuckDB matches them in ALTER COLUMN … TYPE STRUCT(…), and their order is no difference.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from operator import attrgetter
+
 from .datatype import DataType, Field
 from .identifiers import fold
+from .types import can_promote
+
+NestedField = tuple[tuple[str, ...], DataType]
+"""(path below the column, type); the path of the column itself is empty."""
 
 
-def new_fields(current: DataType, wanted: DataType) -> list[tuple[tuple[str, ...], DataType]]:
-    """Return the fields to add to `current` to get `wanted`; empty if adding fields is not enough.
-
-    Fields are added at the end of their struct and values are cast by position, so new fields must be at the end in `wanted` too.
-
-    Returns:
-        (path below the column, type) of each new field.
-    """
-    found: list[tuple[tuple[str, ...], DataType]] = []
-    return found if _collect(current, wanted, (), found) else []
-
-
-def _collect(current: DataType, wanted: DataType, path: tuple[str, ...], found: list[tuple[tuple[str, ...], DataType]]) -> bool:
-    """Add the new fields to `found` and return whether nothing else is different."""
-    if current.name != "struct" or wanted.name != "struct":
-        return _plain(current) == _plain(wanted)
-    known, new = wanted.fields[: len(current.fields)], wanted.fields[len(current.fields) :]
-    if [fold(field.name) for field in known] != [fold(field.name) for field in current.fields]:
-        return False
-    if not all(_collect(old.type, field.type, (*path, old.name), found) for old, field in zip(current.fields, known, strict=True)):
-        return False
-    found += [((*path, field.name), field.type) for field in new]
-    return True
+def new_fields(current: DataType, wanted: DataType) -> list[NestedField]:
+    """Return the fields of structs in `wanted` that `current` lacks; with the arguments exchanged, those to drop."""
+    if current.name != wanted.name:
+        return []
+    known = {fold(field.name): field for field in current.fields}
+    found: list[NestedField] = []
+    for field in wanted.fields:
+        old = known.get(fold(field.name))
+        if old is None:
+            found.append(((field.name,), field.type))
+        else:
+            found += [((old.name, *path), kind) for path, kind in new_fields(old.type, field.type)]
+    return found
 
 
-def _plain(type_: DataType) -> DataType:
-    """Return the type without nullability, comments and the case of names."""
-    return DataType(type_.name, tuple(Field(fold(field.name), _plain(field.type)) for field in type_.fields))
+def wider_fields(current: DataType, wanted: DataType) -> list[NestedField]:
+    """Return the leaf types of `current` that a lake can change to those of `wanted` without rewriting files."""
+    if can_promote(current.name, wanted.name):
+        return [((), wanted)]
+    return [((old.name, *path), kind) for old, new in _common(current, wanted) for path, kind in wider_fields(old.type, new.type)]
+
+
+def widened(type_: DataType, other: DataType) -> DataType:
+    """Return the type with each leaf type that a lake can change to that of `other` changed to it."""
+    if can_promote(type_.name, other.name):
+        return other
+    wider = {fold(old.name): widened(old.type, new.type) for old, new in _common(type_, other)}
+    return DataType(type_.name, tuple(replace(field, type=wider.get(fold(field.name), field.type)) for field in type_.fields))
+
+
+def needs_rewrite(current: DataType, wanted: DataType) -> bool:
+    """Whether the type, or that of a field that both types have, becomes one to which a lake cannot change it by metadata alone."""
+    if current.name != wanted.name:
+        return not can_promote(current.name, wanted.name)
+    return any(needs_rewrite(old.type, new.type) for old, new in _common(current, wanted))
+
+
+def without_order(type_: DataType) -> DataType:
+    """Return the type with the fields of structs sorted by name, without nullability, comments and the case of names."""
+    fields = [Field(fold(field.name), without_order(field.type)) for field in type_.fields]
+    return DataType(type_.name, tuple(sorted(fields, key=attrgetter("name")) if type_.name == "struct" else fields))
+
+
+def _common(one: DataType, other: DataType) -> Iterator[tuple[Field, Field]]:
+    """Yield the fields that both types have."""
+    if one.name == other.name:
+        others = {fold(field.name): field for field in other.fields}
+        for field in one.fields:
+            if fold(field.name) in others:
+                yield field, others[fold(field.name)]

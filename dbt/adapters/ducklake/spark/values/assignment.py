@@ -41,7 +41,7 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
         column: the name of the column, for the error message.
 
     Raises:
-        StatementError: only some fields of a struct have the names of the column's fields.
+        StatementError: only some fields of a struct have the names of the column's fields, or their numbers differ.
     """
     if _plain_cast_suffices(source, target):
         return value.cast(_cast_type(target))
@@ -51,8 +51,8 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
             return F.transform(value, lambda item: assigned(item, old, new, f"{column}.element"))
         case T.MapType(), T.MapType():
             return _assigned_map(value, source, target, column)
-        case T.StructType(), T.StructType() if len(source) == len(target):
-            ordered = _in_order(source, target)
+        case T.StructType(), T.StructType():
+            ordered = _in_order(source, target) if len(source) == len(target) else None
             if ordered is None:
                 raise StatementError(
                     f"column {column} has the fields {', '.join(target.names)}, and its new value has {', '.join(source.names)}: "

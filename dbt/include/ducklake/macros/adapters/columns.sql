@@ -21,31 +21,28 @@
 {% endmacro %}
 
 
-{# If the lake cannot change the type by metadata alone, a new column gets the old one's values and replaces it. #}
+{#
+  Changes metadata alone where the lake can. Fields of structs are matched by name: new ones are added, and those that the new type lacks
+  are dropped. Otherwise a new column takes the name and gets the old one's values, as UPDATE assigns them.
+#}
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
-  {%- set column = adapter.quote(column_name) -%}
-  {%- set new_column_type = api.Column.translate_type(new_column_type) -%}
-  {%- set wanted = api.Column.create(column_name, new_column_type) -%}
   {%- set current = adapter.get_columns_in_relation(relation) | selectattr('name', 'equalto', column_name) | first -%}
-  {%- if current is defined and current.moves_fields(wanted) -%}
-    {%- do exceptions.raise_compiler_error(
-      'column ' ~ column_name ~ ' of ' ~ relation.render() ~ ' cannot become ' ~ new_column_type ~ ': it is ' ~ current.data_type
-      ~ ', and a cast would give fields the values of others. '
-      ~ 'Write the fields in the order of the table, with new ones at the end, or rebuild the table with --full-refresh'
-    ) -%}
-  {%- endif -%}
-  {%- if current is defined and current.can_expand_to(wanted) -%}
-    {% call statement('alter_column_type') %}
-      alter table {{ relation.render() }} alter column {{ column }} type {{ new_column_type }}
-    {% endcall %}
+  {%- set wanted = api.Column.create(column_name, api.Column.translate_type(new_column_type)) -%}
+  {%- do alter_relation_add_remove_columns(relation, wanted.fields_beyond(current), current.fields_beyond(wanted)) -%}
+  {%- if not current.needs_rewrite(wanted) -%}
+    {%- for field in current.wider_fields(wanted) -%}
+      {% call statement('alter_column_type') %}
+        alter table {{ relation.render() }} alter column {{ field.quoted }} type {{ field.data_type }}
+      {% endcall %}
+    {%- endfor -%}
   {%- else -%}
-    {%- set temporary = adapter.quote(column_name ~ '__dbt_alter') -%}
+    {%- set old = api.Column.create(column_name ~ '__dbt_alter', current.data_type) -%}
     {% call statement('alter_column_type') %}
-      alter table {{ relation.render() }} add columns ({{ temporary }} {{ new_column_type }});
-      update {{ relation.render() }} set {{ temporary }} = cast({{ column }} as {{ new_column_type }});
-      alter table {{ relation.render() }} drop columns ({{ column }});
-      alter table {{ relation.render() }} rename column {{ temporary }} to {{ column }}
+      alter table {{ relation.render() }} rename column {{ wanted.quoted }} to {{ old.quoted }};
+      alter table {{ relation.render() }} add columns ({{ wanted.quoted }} {{ wanted.data_type }})
     {% endcall %}
+    {%- do adapter.convert_column(relation, old, wanted) -%}
+    {%- do alter_relation_add_remove_columns(relation, none, [old]) -%}
   {%- endif -%}
 {% endmacro %}
 
@@ -59,8 +56,8 @@
 
 
 {#
-  Names compare without case, as in DuckLake. New fields at the end of a struct are added to it. Another order of its fields is no change,
-  because values are stored by name.
+  Names compare without case, as in DuckLake. New fields of structs are listed as new columns. Another order of the fields is no change,
+  because values are stored by name, and neither is a narrower type, which fits the column.
 #}
 {% macro ducklake__check_for_schema_changes(source_relation, target_relation) %}
   {%- set source_columns = adapter.get_columns_in_relation(source_relation) -%}
@@ -77,11 +74,11 @@
     {%- set target = targets.get(column.name | lower) -%}
     {%- if target is none -%}
       {%- do added.append(column) -%}
-    {%- elif column.data_type != target.data_type and not column.can_expand_to(target) and not column.has_same_fields(target) -%}
-      {%- set fields = column.fields_beyond(target) -%}
-      {%- do added.extend(fields) -%}
-      {%- if not fields -%}
-        {%- do new_types.append({'column_name': target.name, 'new_type': column.data_type}) -%}
+    {%- elif column.data_type != target.data_type -%}
+      {%- set wanted = column.widened(target) -%}
+      {%- do added.extend(wanted.fields_beyond(target)) -%}
+      {%- if not wanted.has_same_fields(target) -%}
+        {%- do new_types.append({'column_name': target.name, 'new_type': wanted.data_type}) -%}
       {%- endif -%}
     {%- endif -%}
   {%- endfor -%}

@@ -79,7 +79,7 @@
     {%- set fields = [] -%}
     {%- for column in adapter.get_column_schema_from_query(get_empty_subquery_sql(sql)) if column.name | lower in structs -%}
       {%- set known = structs[column.name | lower] -%}
-      {%- set new_fields = column.fields_beyond(known) -%}
+      {%- set new_fields = [] if known.moves_fields(column) else column.fields_beyond(known) -%}
       {%- do fields.extend(new_fields) -%}
       {%- if not new_fields and strategy.hard_deletes == 'new_record' and known.moves_fields(column) -%}
         {%- do exceptions.raise_compiler_error(
