@@ -21,12 +21,13 @@ from dbt_common.invocation import get_invocation_id
 
 from dbt import selected_resources
 
+from .column import DuckLakeColumn
 from .connections import DuckLakeResponse, logger
 from .early_start import command_needs_spark, nodes_need_spark
 from .foreign_configs import access_refusal, config_notes, config_warnings
 from .format.identifiers import backquoted
 from .format.objects import Table
-from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
+from .layout import Layout, documentation_actions, key_actions, layout_actions, layout_of, reset_actions
 from .lineage import COMMANDS, CommandLineage
 from .lineage_events import Run
 from .merge_configs import MergePlan, check, missing_keys, plan
@@ -299,6 +300,13 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
             if not isinstance(table, Table):
                 return []
             return reset_actions(table, layout) if resets_only else layout_actions(table, reader.options(), layout)
+
+    @available.parse_list
+    def key_actions(self, relation: DuckLakeRelation, column: DuckLakeColumn, new_type: str) -> list[str]:
+        """Return the actions of ALTER TABLE after which a new column with the name of `column` is a key of the table in its place."""
+        with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
+            table = reader.find(str(relation.schema), str(relation.identifier))
+            return key_actions(table, column, new_type) if isinstance(table, Table) else []
 
     @available.parse_list
     def documentation_actions(self, relation: DuckLakeRelation, tags: list[str] | None, meta: Mapping[str, Any] | None) -> list[str]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .column import DuckLakeColumn
 from .format.identifiers import backquoted, fold, spark_literal
-from .format.objects import PROPERTY_TAG, Relation, Table
+from .format.objects import PROPERTY_TAG, Relation, SortField, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
+from .format.partitioning import bucket_count, key_texts
+from .format.sort_text import names_in
 
 CONFIGURED = "dbt.configured"
 """The property that lists the parts of the layout that configs have set."""
@@ -139,6 +142,36 @@ def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:
         if not is_same:
             differing[key] = value
     return actions + set_action(differing)
+
+
+def key_actions(table: Table, column: DuckLakeColumn, new_type: str) -> list[str]:
+    """Return the actions of ALTER TABLE that set those keys of a table again, by their names, that contain a column.
+
+    Between renaming the column and dropping it, they give its place among the keys to a new column with its name.
+
+    Raises:
+        DbtRuntimeError: the column is the key of buckets, by which DuckDB finds rows only in files that were written with them.
+    """
+    fields = table.partition_fields
+    columns = {each.column_id: replace(each, name=backquoted(each.name)) for each in table.columns}
+    keys = key_texts([columns[field.column_id] for field in fields], fields)
+    own = [(key, field) for key, field in zip(keys, fields, strict=True) if columns[field.column_id].name == column.quoted]
+    for key, field in own:
+        if bucket_count(field.transform) is not None:
+            raise DbtRuntimeError(
+                f"column {column.name} of {table.schema_name}.{table.name} is {column.dtype} and cannot become {new_type}: the table is "
+                f"partitioned by {key}, and its rows would be in other buckets. Rebuild the table with --full-refresh"
+            )
+    actions = [f"set partitioned by ({', '.join(keys)})"] if own else []
+    if any(fold(column.name) in names_in(key.expression) for key in table.sorting):
+        actions.append(f"set sorted by ({', '.join(map(_sort_key, table.sorting))})")
+    return actions
+
+
+def _sort_key(key: SortField) -> str:
+    from .translate.dialects import sort_expression_for_spark
+
+    return f"{sort_expression_for_spark(key.expression) or key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
 
 
 def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: Mapping[str, Any] | None) -> list[str]:

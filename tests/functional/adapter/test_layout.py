@@ -141,3 +141,43 @@ class TestConfigsOfOthers(OnALake):
         results = {result.node.name: result for result in run_dbt(["run"], expect_pass=False)}
         assert "delete+insert reads the rows of the model twice" in results["refused"].message
         assert [results[name].message for name in ("kept", "seen", "foreign")] == [*["MERGE 1 updated"] * 2, "CREATE TABLE AS 1 inserted"]
+
+
+KEYS = {
+    "by_value": ("partitioned_by='c'", "'1'", "2"),
+    "by_day": ("partitioned_by=['id', 'day(c)'], sorted_by=['c desc', 'id']", "timestamp_ntz '2020-01-01 00:00:00'", "date '2020-01-02'"),
+    "sorted": ("sorted_by=['lower(c) desc', 'id']", "1", "'x'"),
+    "by_hand": ('post_hook="alter table {{ this }} set partitioned by (`c`)"', "'1'", "2"),
+    "by_bucket": ("partitioned_by='bucket(4, c)'", "'1'", "2"),
+}
+
+
+class TestKeysOfOtherTypes(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        config = "materialized='incremental', unique_key='id', on_schema_change='sync_all_columns', options={'data_inlining_row_limit': 0}"
+        value = "{{% if var('run', 1) == 1 %}}{}{{% else %}}{}{{% endif %}}"
+        return {
+            f"{name}.sql": f"{{{{ config({config}, {layout}) }}}} select {{{{ var('run', 1) }}}} as id, {value.format(before, after)} as c"
+            for name, (layout, before, after) in KEYS.items()
+        }
+
+    def test_a_key_gets_another_type_and_stays_a_key(self, project, lake):
+        run_dbt(["run"])
+        before = {name: self.layout(project, lake, name) for name in KEYS}
+        results = {result.node.name: result for result in run_dbt(["run", "--vars", "{run: 2}"], expect_pass=False)}
+        assert [name for name, result in results.items() if result.status == "error"] == ["by_bucket"]
+        assert "column c of" in results["by_bucket"].message
+        assert "partitioned by bucket(4, `c`)" in results["by_bucket"].message
+        assert "--full-refresh" in results["by_bucket"].message
+        assert {name: self.layout(project, lake, name) for name in KEYS} == before
+        assert self.rows(project, "by_value") == [(1, 1), (2, 2)]
+        assert self.rows(project, "sorted") == [(1, "1"), (2, "x")]
+        table = table_of(lake.reader(), "by_value", project.test_schema)
+        assert sorted(file.path.split("/")[-2] for file in lake.reader().scan_plan(table).files) == ["c=1", "c=2"]
+        run_dbt(["run", "--select", "by_bucket", "--full-refresh", "--vars", "{run: 2}"])
+
+    def layout(self, project, lake, name):
+        table = table_of(lake.reader(), name, project.test_schema)
+        names = {column.column_id: column.name for column in table.columns}
+        return [(names[key.column_id], key.transform) for key in table.partition_fields], table.sorting

@@ -37,10 +37,12 @@
     {%- endfor -%}
   {%- else -%}
     {%- set old = api.Column.create(column_name ~ '__dbt_alter', current.data_type) -%}
+    {%- set layout = adapter.key_actions(relation, current, wanted.data_type) -%}
     {% call statement('alter_column_type') %}
       alter table {{ relation.render() }} rename column {{ wanted.quoted }} to {{ old.quoted }};
       alter table {{ relation.render() }} add columns ({{ wanted.quoted }} {{ wanted.data_type }})
     {% endcall %}
+    {%- do alter_layout(relation, layout) -%}
     {%- do adapter.convert_column(relation, old, wanted) -%}
     {%- do alter_relation_add_remove_columns(relation, none, [old]) -%}
   {%- endif -%}
