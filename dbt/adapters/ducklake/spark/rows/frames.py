@@ -78,13 +78,23 @@ def _arrow_table(rows: Any) -> pa.Table:
 
 def _from_arrow(spark: SparkSession, table: pa.Table) -> DataFrame:
     """Convert with an explicit schema, because Spark would read a timestamp without a time zone as one with a time zone."""
-    import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    table = with_spark_types(table)
+    return spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+
+
+def with_spark_types(table: pa.Table) -> pa.Table:
+    """Return the table with the nearest types that Spark supports. Nanoseconds are cut off; any other loss is an error of Arrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     plain = pa.schema([field.with_type(_spark_type(field.type)) for field in table.schema])
-    columns = [column.cast(field.type, safe=not _has_nanoseconds(column.type)) for column, field in zip(table.columns, plain, strict=True)]
-    table = pa.Table.from_arrays(columns, schema=plain)
-    return spark.createDataFrame(table, schema=from_arrow_schema(plain, prefer_timestamp_ntz=True))
+    columns = [
+        column.cast(options=pc.CastOptions(field.type, allow_time_truncate=_has_nanoseconds(column.type)))
+        for column, field in zip(table.columns, plain, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=plain)
 
 
 def _has_nanoseconds(kind: pa.DataType) -> bool:
