@@ -63,6 +63,11 @@ CHANGES = {
         "array(named_struct('d', 4, 'c', 5, 'a', 6))",
         [[{"d": None, "c": 3, "a": 1}], [{"d": 4, "c": 5, "a": 6}]],
     ),
+    "dotted": (
+        "named_struct('a.b', 1, 'c d', 2, '`', named_struct('x.y', 3))",
+        "named_struct('c d', 4, '`', named_struct('x.y', 3000000000, 'z.', 5), 'a.b', '6')",
+        [{"c d": 2, "`": {"x.y": 3, "z.": None}, "a.b": "1"}, {"c d": 4, "`": {"x.y": 3000000000, "z.": 5}, "a.b": "6"}],
+    ),
 }
 
 
@@ -117,6 +122,27 @@ class TestImpossibleChanges:
             assert f"column c of `lake`.`{project.test_schema}`.`{name}` is " in result.message, result.message
             assert "--full-refresh" in result.message
         run_dbt(["run", "--full-refresh"])
+
+
+class TestNamesWithDots:
+    @pytest.fixture(scope="class")
+    def models(self):
+        query = "select {{ var('run', 1) }} as id, named_struct('a.b', {{ var('run', 1) }}, 'c d', array(named_struct('e-f', 1))) as c"
+        return {
+            "merged.sql": f"{{{{ config(materialized='incremental', unique_key='id') }}}} {query}",
+            "synced.sql": f"{{{{ config(materialized='incremental', unique_key='id', on_schema_change='sync_all_columns') }}}} {query}",
+            "strict.sql": f"{{{{ config(materialized='incremental', unique_key='id', on_schema_change='fail') }}}} {query}",
+            "shown.sql": "{{ config(materialized='view') }} select * from {{ ref('merged') }}",
+        }
+
+    def test_fields_with_dots_and_blanks_are_the_same_in_each_run(self, project):
+        for number in (1, 2):
+            run_dbt(["run", "--vars", f"{{run: {number}}}"])
+        for name in ("merged", "synced", "strict", "shown"):
+            assert project.run_sql(f"select id, c.`a.b`, c.`c d`[0].`e-f` from {{schema}}.{name} order by id", fetch="all") == [
+                (1, 1, 1),
+                (2, 2, 1),
+            ]
 
 
 class TestSnapshots:

@@ -29,6 +29,7 @@ __all__ = [
     "data_type_of",
     "decimal",
     "decimal_parameters",
+    "field_name",
     "field_of",
     "from_stored",
     "json_as_text",
@@ -68,7 +69,7 @@ def spark_name(type_: DataType) -> str:
         case "map", (key, value):
             return f"map<{spark_name(key.type)},{spark_name(value.type)}>"
         case "struct", fields:
-            inside = ",".join(f"{_field_name(f.name)}:{spark_name(f.type)}" for f in fields)
+            inside = ",".join(f"{field_name(f.name)}:{spark_name(f.type)}" for f in fields)
             return f"struct<{inside}>"
         case name, _:
             parameters = decimal_parameters(name)
@@ -135,5 +136,6 @@ def _columns(fields: Sequence[Field], first_id: int, *, top_level: bool) -> tupl
     return tuple(columns)
 
 
-def _field_name(name: str) -> str:
+def field_name(name: str) -> str:
+    """Return the name of a struct's field as it is written in a type: with backquotes, unless it is a plain name."""
     return name if _PLAIN_NAME.fullmatch(name) else backquoted(name)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import VariantType
 
 from ...errors import DataError
-from ..values.types import contains_type
+from ..values.types import contains_type, type_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -98,4 +98,4 @@ def with_line(frame: DataFrame, text: str) -> DataFrame:
 
 def column_types(frame: DataFrame) -> list[tuple[str, str]]:
     """Return (name, Spark's name of its type) for each column."""
-    return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    return [(field.name, type_text(field.dataType)) for field in frame.schema.fields]

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from ...errors import ConfigurationError, StatementError
 from ...format.objects import Column
-from ...format.types import DataType, Field, decimal, decimal_parameters, spark_name
+from ...format.types import DataType, Field, decimal, decimal_parameters, field_name, spark_name
 from ...format.types import data_type_of as type_of_column
 
 FIELD_ID = "parquet.field.id"
@@ -51,6 +51,18 @@ def spark_type(column: Column, *, ids: bool = False) -> T.DataType:
         case "struct", children:
             return struct_type(children, ids=ids)
     return _leaf(spark_name(type_of_column(column)))
+
+
+def type_text(type_: T.DataType) -> str:
+    """Return Spark's name of a type as DDL text that can be parsed: names of fields have backquotes where needed, unlike `simpleString`."""
+    match type_:
+        case T.ArrayType():
+            return f"array<{type_text(type_.elementType)}>"
+        case T.MapType():
+            return f"map<{type_text(type_.keyType)},{type_text(type_.valueType)}>"
+        case T.StructType():
+            return f"struct<{','.join(f'{field_name(field.name)}:{type_text(field.dataType)}' for field in type_.fields)}>"
+    return type_.simpleString()
 
 
 def contains_type(type_: T.DataType, kinds: tuple[type[T.DataType], ...]) -> bool:
