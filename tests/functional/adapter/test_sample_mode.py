@@ -20,6 +20,15 @@ select id, amount, _change_type from {{ ducklake_changes(source('shop', 'orders'
 """
 
 
+BATCHES = """
+{{ config(
+    materialized='incremental', incremental_strategy='microbatch', event_time='ordered_at', begin='2026-01-01', batch_size='day', lookback=0
+) }}
+select id, ordered_at from {{ source('shop', 'orders') }}
+"""
+RANGE = ("--event-time-start", "2026-01-02", "--event-time-end", "2026-01-03")
+
+
 class TestSampleMode(BaseSampleModeTest):
     pass
 
@@ -59,3 +68,29 @@ class TestChangesOfASample(WithDuckDB):
         duckdb.execute("DELETE FROM orders WHERE id = 4")
         run_dbt(["run"])
         self.check(duckdb)
+
+
+class TestChangesOfARangeOfEventTimes(WithDuckDB):
+    """`--event-time-start` and `--event-time-end` are for batches alone: a model that reads changes reads each of them once."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        of_batches = CHANGED.replace("source('shop', 'orders')", "ref('batches')").replace("amount, ", "")
+        return {"sources.yml": SOURCES, "changed.sql": CHANGED, "batches.sql": BATCHES, "changed_batches.sql": of_batches}
+
+    def test_a_range_of_batches_leaves_out_no_changes(self, project, duckdb):
+        duckdb.execute("DROP TABLE orders")
+        duckdb.execute(
+            "CREATE TABLE orders AS SELECT i AS id, i * 10 AS amount, TIMESTAMP '2026-01-01' + INTERVAL (i) DAY AS ordered_at FROM range(4) r(i)"
+        )
+        run_dbt(["run", *RANGE])
+        assert self.rows(duckdb, "FROM changed") == [(0, 0), (1, 10), (2, 20), (3, 30)]
+        assert self.rows(duckdb, "SELECT id FROM changed_batches") == [(1,)]
+        duckdb.execute("UPDATE orders SET amount = -1 WHERE id IN (1, 3)")
+        duckdb.execute("INSERT INTO orders VALUES (4, 40, '2026-01-02'), (5, 50, '2026-01-04')")
+        run_dbt(["run", *RANGE])
+        assert self.rows(duckdb, "FROM changed") == self.rows(duckdb, "SELECT id, amount FROM orders")
+        assert self.rows(duckdb, "SELECT id FROM changed_batches") == self.rows(duckdb, "SELECT id FROM batches") == [(1,), (4,)]
+        before = self.rows(duckdb, "SELECT count(*) FROM ducklake_snapshots('lake')")
+        run_dbt(["run", "--select", "changed", "changed_batches", *RANGE])
+        assert self.rows(duckdb, "SELECT count(*) FROM ducklake_snapshots('lake')") == before
