@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.errors import NotFoundError, StatementError
 from tests.interop.conftest import Both
 
 PAIRS = [("straße", "strasse"), ("Ä", "ä"), ("İ", "i̇"), ("ſ", "s")]
@@ -94,3 +94,21 @@ def test_names_of_columns_may_have_more_parts_than_from(both: Both) -> None:
     assert both.rows("SELECT id FROM t") == [(2,), (14,)]
     both.spark("DELETE FROM t WHERE main.t.id = 14")
     assert both.rows("SELECT id FROM t") == [(2,)]
+
+
+def test_assigned_columns_may_have_more_parts_than_their_table(both: Both) -> None:
+    both.duckdb("CREATE SCHEMA s2")
+    both.duckdb("CREATE TABLE t (id BIGINT, st STRUCT(a BIGINT, b BIGINT))")
+    both.duckdb("INSERT INTO t VALUES (1, {'a': 10, 'b': 1}), (2, {'a': 20, 'b': 2})")
+    both.duckdb("CREATE TABLE s2.t AS SELECT 7::BIGINT AS id")
+    both.spark("UPDATE t SET main.t.id = id + 2, lake.main.t.st.a = 11 WHERE id = 1")
+    both.spark("UPDATE main.t SET lake.main.t.st = NULL WHERE id = 2")
+    both.spark(
+        "MERGE INTO t USING s2.t AS s ON s.id = main.t.id + 4 WHEN MATCHED THEN UPDATE SET main.t.st.b = 5 "
+        "WHEN NOT MATCHED THEN INSERT (main.t.id) VALUES (s.id)"
+    )
+    both.spark("MERGE INTO t USING s2.t AS s ON s.id = main.t.id WHEN NOT MATCHED THEN INSERT (lake.main.t.id) VALUES (s.id)")
+    assert both.rows("SELECT id, st.a, st.b FROM t ORDER BY id") == both.rows("VALUES (2, NULL, NULL), (3, 11, 5), (7, NULL, NULL)")
+    for statement in ("UPDATE t SET s2.t.id = 1", "UPDATE t AS x SET main.t.id = 1", "UPDATE t SET main.t.no = 1"):
+        with pytest.raises(NotFoundError):
+            both.spark(statement)

@@ -119,7 +119,7 @@ def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) 
         sources = _by_position(table, clause, columns) if clause.star == "position" else _by_name(table, clause, columns)
         values = {name: f"{backquoted(sides.source.alias)}.{backquoted(source)}" for name, source in sources.items()}
         return When(condition, clause.action, values)
-    values = assigned_values(table, clause.assignments, sides.target.alias, bind)
+    values = assigned_values(env.names, table, clause.assignments, sides.target, bind)
     if clause.action == "insert":
         values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
     return When(condition, clause.action, values)

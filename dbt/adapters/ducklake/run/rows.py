@@ -88,7 +88,7 @@ def run_update(env: Environment, statement: Update) -> Result:
     side = side_of(table, statement.alias, statement.name)
     plan, within = target.plan(table, statement.condition, side.alias)
     bind = partial(_bound, env, statement.name, side)
-    values = assigned_values(table, statement.assignments, side.alias, bind)
+    values = assigned_values(env.names, table, statement.assignments, side, bind)
     condition = None if statement.condition is None else bind(statement.condition)
     columns = [
         f"{values.get(column.name) or f'{backquoted(side.alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"

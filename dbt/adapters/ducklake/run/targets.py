@@ -11,6 +11,7 @@ from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, Table
 from ..lake.tables import required_table
 from ..plan.defaults import default_sql
+from ..plan.names import Names
 from ..sql.values import Assignment, Name, OuterStar, Sql
 from .environment import Environment
 
@@ -64,13 +65,16 @@ def side_of(table: Table, alias: str | None, name: Name) -> Side:
     return Side(alias or name.parts[-1], [column.name for column in table.columns], None if alias else name)
 
 
-def assigned_values(table: Table, assignments: Sequence[Assignment], alias: str, bind: Callable[[Sql], str]) -> dict[str, str]:
+def assigned_values(
+    names: Names, table: Table, assignments: Sequence[Assignment], side: Side, bind: Callable[[Sql], str]
+) -> dict[str, str]:
     """Return the SQL of each column's new value by name. Fields of one struct that are assigned separately become one new struct.
 
     Args:
+        names: the names that the statement uses.
         table: the table.
         assignments: the assignments.
-        alias: the name of the table in the SQL.
+        side: the table, as the SQL names it.
         bind: returns SQL for Spark.
 
     Raises:
@@ -79,16 +83,16 @@ def assigned_values(table: Table, assignments: Sequence[Assignment], alias: str,
     values: dict[str, str] = {}
     nested: dict[str, dict[tuple[str, ...], str]] = {}
     for assignment in assignments:
-        column = find_column(table, assignment.column)
-        top = find_column(table, assignment.column[:1])
+        parts = _without_qualifier(names, table, side, assignment.column)
+        column, top = find_column(table, parts), find_column(table, parts[:1])
         text = default_sql(column) if assignment.value is None else bind(assignment.value)
-        for length in range(1, len(assignment.column)):
-            if find_column(table, assignment.column[:length]).type != "struct":
-                whole, outer = ".".join(assignment.column), ".".join(assignment.column[:length])
+        for length in range(1, len(parts)):
+            if find_column(table, parts[:length]).type != "struct":
+                whole, outer = ".".join(parts), ".".join(parts[:length])
                 raise StatementError(f"{whole} of {table.name} cannot be assigned: {outer} is not a struct. Assign the whole of {outer}")
-        path = tuple(fold(part) for part in assignment.column[1:])
+        path = tuple(fold(part) for part in parts[1:])
         if top.name in values or path in nested.get(top.name, {}):
-            raise StatementError(f"column {'.'.join(assignment.column)} of {table.name} is assigned twice")
+            raise StatementError(f"column {'.'.join(parts)} of {table.name} is assigned twice")
         if path:
             nested.setdefault(top.name, {})[path] = text
         else:
@@ -97,8 +101,17 @@ def assigned_values(table: Table, assignments: Sequence[Assignment], alias: str,
         if name in values:
             raise StatementError(f"column {name} of {table.name} is assigned as a whole and by field")
         column = find_column(table, (name,))
-        values[name] = _struct(column, (), f"{backquoted(alias)}.{backquoted(name)}", fields)
+        values[name] = _struct(column, (), f"{backquoted(side.alias)}.{backquoted(name)}", fields)
     return values
+
+
+def _without_qualifier(names: Names, table: Table, side: Side, path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the path of a column without a qualifier that has more parts than the table's name; parsing has removed any other."""
+    for length in (3, 2):
+        owner = Name(path[:length])
+        if len(path) > length and side.name is not None and table.column(path[length]) is not None and names.are_same(side.name, owner):
+            return path[length:]
+    return path
 
 
 def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[str, ...], str]) -> str:
