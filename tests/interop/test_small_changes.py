@@ -134,6 +134,33 @@ def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch:
     assert (5, 7) in both.rows("SELECT * FROM t")
 
 
+LAX_JSON = ["[1,]", '{"a":1,}', "NaN", '{"a":1,"a":2}', " 1 "]
+"""Texts that DuckDB takes as JSON; some of them we refuse in new rows."""
+
+
+@pytest.mark.parametrize("values", [1_000_000, 0])
+@pytest.mark.parametrize("rows", [local.MAX_ROWS, 0])
+def test_json_that_is_not_assigned_is_copied_as_it_is(both: Both, monkeypatch: pytest.MonkeyPatch, values: int, rows: int) -> None:
+    monkeypatch.setattr(small, "MAX_VALUES", values)
+    monkeypatch.setattr(local, "MAX_ROWS", rows)
+    both.duckdb("CREATE TABLE t (id INTEGER, n INTEGER, j JSON, k JSON)")
+    both.duckdb("CREATE TABLE u (id INTEGER, n INTEGER, s STRUCT(j JSON), k JSON)")
+    for table, value in (("t", "j"), ("u", "{'j': j}")):
+        for number, each in enumerate(LAX_JSON):
+            both.duck.execute(f"INSERT INTO {table} SELECT ?, 0, {value}, '[]' FROM (SELECT ?::JSON AS j)", [number, each])
+        both.spark(f"UPDATE {table} SET n = 1 WHERE id < 2")
+        source = f"MERGE INTO {table} USING (SELECT id, 2 AS n FROM range(1, 9)) s ON {table}.id = s.id"
+        both.spark(f"{source} WHEN MATCHED AND s.id > 2 THEN UPDATE SET n = s.n, k = '[2]' WHEN MATCHED THEN UPDATE SET n = 3")
+        both.spark(f"{source} AND s.id = 1 WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = {table}.n + 10")
+        stored = "j" if table == "t" else "s.j"
+        assert both.duck.execute(f"SELECT n, {stored}::VARCHAR, k::VARCHAR FROM {table} ORDER BY id").fetchall() == [
+            (n, text, k) for n, text, k in zip([11, 3, 13, 12, 12], LAX_JSON, ["[]"] * 3 + ["[2]"] * 2, strict=True)
+        ]
+    for assigned in ("j = j", "k = '[1,]'"):
+        with pytest.raises(DataError, match="is not of the type json"):
+            both.spark(f"UPDATE t SET {assigned}")
+
+
 def test_the_limit_of_a_small_change_needs_no_shuffle(both: Both) -> None:
     frame = both.session.spark().range(0, 1000, 1, 4)
     assert limit_partitions(frame, 5).toArrow().num_rows == 20

@@ -10,7 +10,7 @@ Specification: the page "Data Types". A `DataType` has no ids; a `Column` of `ob
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ..errors import LakeError
@@ -36,6 +36,7 @@ __all__ = [
     "next_column_id",
     "parse_type",
     "spark_name",
+    "with_kept_json_as_text",
 ]
 
 NESTED = frozenset({"list", "map", "struct"})
@@ -87,6 +88,11 @@ def data_type_of(column: Column) -> DataType:
 def json_as_text(column: Column) -> Column:
     """Return the column with JSON as plain text, to copy values without a check: DuckDB stores JSON that we refuse, such as `[1,]`."""
     return replace(column, type="varchar" if column.type == "json" else column.type, children=tuple(map(json_as_text, column.children)))
+
+
+def with_kept_json_as_text(columns: Iterable[Column], assigned: Collection[str]) -> tuple[Column, ...]:
+    """Return the columns for new versions of rows: a column that is not `assigned` keeps its values, whose JSON is not checked again."""
+    return tuple(column if column.name in assigned else json_as_text(column) for column in columns)
 
 
 def field_of(column: Column) -> Field:

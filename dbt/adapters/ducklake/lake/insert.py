@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..format.constraints import checks_of
-from ..format.objects import Table
+from ..format.objects import Column, Table
 from ..format.types import data_type_of, spark_name
 from ..spark.arrow.write import arrow_table
 from ..spark.rows.frames import local_frame
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = False) -> int:
+def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = False, columns: tuple[Column, ...] = ()) -> int:
     """Write `rows` and stage their files.
 
     Args:
@@ -30,6 +30,7 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         table: the table to insert into.
         rows: the table's columns by position; values are cast to the column types.
         row_ids: the rows are new versions of existing rows, with their row ids in a column `LINEAGE_ROW_ID`.
+        columns: the columns as which the values are checked and written; by default those of the table.
 
     Returns:
         The number of rows written.
@@ -49,7 +50,7 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     options = context.transaction.write_options(table)
     files = write_rows(
         rows,
-        table.columns,
+        columns or table.columns,
         table.path,
         options,
         row_ids=row_ids,

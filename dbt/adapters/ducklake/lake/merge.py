@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
 from ..format.objects import Table
 from ..spark.rows.cached import cached
-from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, MatchOutcome, When, numbered, outcome
+from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, MatchOutcome, When, numbered, outcome, updated_columns
 from ..spark.rows.positions import Positions, count, union
 from ..spark.values.key_ranges import filter_to_ranges, measure_key_ranges
 from .context import Context, RowCounts
@@ -124,5 +124,5 @@ def _stage_versions(context: Context, table: Table, rows: DataFrame, clauses: Se
     deleted = [positions for index, positions in found.actions.items() if index not in updates]
     if any(map(count, updated)):
         changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)
-        insert(context, table, changed, row_ids=True)
+        insert(context, table, changed, row_ids=True, columns=updated_columns(table.columns, clauses))
     return _Changes(updated, deleted)

@@ -9,7 +9,7 @@ from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.objects import Table
 from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, local_pairs, source_columns
-from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert
+from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert, updated_columns
 from ..spark.rows.positions import count, union
 from ..spark.values.key_ranges import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
 from .context import Context, RowCounts
@@ -89,7 +89,7 @@ def merge_small(
         DataError: a row of the table is matched by more than one row of the source.
     """
     updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
-    columns = table.columns if updates else ()
+    columns = updated_columns(table.columns, request.matched)
     pairs = _local_pairs(context, table, request, target, source)
     if pairs is None:
         max_pairs = target.plan.max_rows * source.rows.num_rows
@@ -118,8 +118,8 @@ def _local_pairs(context: Context, table: Table, request: MergeRequest, target: 
     found = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
     if found is None:
         return None
-    updates = any(clause.action == "update" for clause in request.matched)
+    columns = updated_columns(table.columns, request.matched)
     try:
-        return fetch(found, table.columns if updates else (), target.plan, source.max_rows, extra=_PAIR, at_most=MAX_PAIRS)
+        return fetch(found, columns, target.plan, source.max_rows, extra=_PAIR, at_most=MAX_PAIRS)
     except DataError:
         return None

@@ -101,7 +101,7 @@ def run_update(env: Environment, statement: Update) -> Result:
         return frame.selectExpr(*columns, *_LINEAGE)
 
     parts = [part for part in (statement.condition, *(each.value for each in statement.assignments)) if part is not None]
-    return changed("UPDATE", update(target.context, table, _scan(target, table, plan, parts), new_rows, within))
+    return changed("UPDATE", update(target.context, table, _scan(target, table, plan, parts), new_rows, values, within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
