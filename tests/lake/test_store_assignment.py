@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dbt.adapters.ducklake.errors import DataError, DuckLakeError
+from dbt.adapters.ducklake.errors import DataError, DuckLakeError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 
 CATALOGS = ["sqlite"]
@@ -57,6 +57,14 @@ def test_insert_refuses_a_value_that_does_not_fit(session: LakeSession) -> None:
         session.execute(f"CREATE TABLE t{number} (id INT, a {kind})")
         assert outcome(session, f"INSERT INTO t{number} SELECT id, {value} FROM range(2)").startswith(text), (kind, value)
         assert session.execute(f"SELECT count(*) FROM t{number}").fetch() == [(0,)]
+
+
+def test_a_value_of_another_type_is_an_error_of_the_statement(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (id INT, s STRUCT<x: INT, y: STRING, z: INT>)")
+    session.execute("CALL set_option('data_inlining_row_limit', 10)")
+    for query in ("VALUES (1, named_struct('x', NULL, 'y', 'a')), (2, named_struct('x', 1, 'y', 'b'))", "SELECT 1, named_struct('x', 'a')"):
+        with pytest.raises(StatementError, match="cannot cast"):
+            session.execute(f"INSERT INTO t {query}")
 
 
 STATEMENTS = {

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     Check = Callable[[SparkColumn, LeafType, str], SparkColumn]
 
 _SECOND = "dbt-ducklake: end of value"
-_DATA_ERROR = re.compile(f"{re.escape(ERROR_START)}(.*?){re.escape(ERROR_END)}", re.DOTALL)
+_DATA_ERROR = re.compile(f"{re.escape(ERROR_START)}(?!,)(.*?){re.escape(ERROR_END)}", re.DOTALL)
+"""A plan in an error of Spark's analysis shows the start as an argument, before a comma."""
 
 
 def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
