@@ -391,7 +391,10 @@ class TestTwoRelations:
         ("'t', from => 0", "t at snapshot 0 does not exist. Choose a snapshot"),
         ("'t', from => 99", "snapshot 99 does not exist"),
         ("'t', from => 'yesterday'", "from must be the number of a snapshot or a timestamp"),
-        ("'t', from => '1999-01-01'", "snapshot at or before 1999-01-01T00:00:00+00:00 does not exist. Every snapshot of the lake is later"),
+        (
+            "'t', from => '1999-01-01'",
+            "snapshot at or before 1999-01-01T00:00:00+00:00 does not exist. Every snapshot of the lake is later",
+        ),
         ("'t', from => 3, to => 2", "goes from snapshot 3 to 2, which is earlier; swap `from` and `to`"),
         ("'t', other => 't', from => 3, to => 2", "goes from snapshot 3 to 2, which is earlier; swap `from` and `to`"),
         ("'w', from => 4, to => 3, key => 'id'", "goes from snapshot 4 to 3, which is earlier; swap `from` and `to`"),

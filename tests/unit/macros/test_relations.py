@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+from dbt_common.exceptions import CompilationError
+
 from tests.unit.macros.macro_rendering import Macros, columns, relation
 
 TABLE = relation("orders")
@@ -95,6 +98,16 @@ def test_any_other_type_needs_a_new_column(macros: Macros) -> None:
         "alter table `lake`.`main`.`orders` drop columns (`id__dbt_alter`)",
     ]
     assert [call[0] for call in macros.adapter.calls] == ["key_actions", "convert_column"]
+
+
+def test_a_column_of_another_type_is_found_in_any_case(macros: Macros) -> None:
+    macros.adapter.columns["orders"] = columns(id="int")
+
+    macros.alter_column_type(TABLE, "ID", "bigint")
+
+    assert macros.statements == ["alter table `lake`.`main`.`orders` alter column `id` type bigint"]
+    with pytest.raises(CompilationError, match=r"there is no column nope in `lake`\.`main`\.`orders`"):
+        macros.alter_column_type(TABLE, "nope", "bigint")
 
 
 def test_fields_are_changed_by_their_paths(macros: Macros) -> None:

@@ -26,8 +26,15 @@
   are dropped. Otherwise a new column takes the name and gets the old one's values, as UPDATE assigns them.
 #}
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
-  {%- set current = adapter.get_columns_in_relation(relation) | selectattr('name', 'equalto', column_name) | first -%}
-  {%- set wanted = api.Column.create(column_name, api.Column.translate_type(new_column_type)) -%}
+  {%- set known = {} -%}
+  {%- for column in adapter.get_columns_in_relation(relation) -%}
+    {%- do known.update({column.name | lower: column}) -%}
+  {%- endfor -%}
+  {%- set current = known.get(column_name | lower) -%}
+  {%- if current is none -%}
+    {%- do exceptions.raise_compiler_error('there is no column ' ~ column_name ~ ' in ' ~ relation.render()) -%}
+  {%- endif -%}
+  {%- set wanted = api.Column.create(current.name, api.Column.translate_type(new_column_type)) -%}
   {%- do alter_relation_add_remove_columns(relation, wanted.fields_beyond(current), current.fields_beyond(wanted)) -%}
   {%- if not current.needs_rewrite(wanted) -%}
     {%- for field in current.wider_fields(wanted) -%}
@@ -36,7 +43,7 @@
       {% endcall %}
     {%- endfor -%}
   {%- else -%}
-    {%- set old = api.Column.create(column_name ~ '__dbt_alter', current.data_type) -%}
+    {%- set old = api.Column.create(current.name ~ '__dbt_alter', current.data_type) -%}
     {%- set layout = adapter.key_actions(relation, current, wanted.data_type) -%}
     {% call statement('alter_column_type') %}
       alter table {{ relation.render() }} rename column {{ wanted.quoted }} to {{ old.quoted }};
