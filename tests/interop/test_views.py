@@ -60,3 +60,21 @@ def test_columns_have_the_same_names(both: Both) -> None:
             theirs = [column[0] for column in both.duck.execute("SELECT * FROM v").description]
             assert [row[0] for row in both.session.execute("DESCRIBE v").fetch()] == theirs, view
             both.rows("SELECT * FROM v")
+
+
+def test_show_create_table_recreates_views_of_both(both: Both) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT i AS a, 'x' || i AS b FROM range(4) s(i)")
+    both.duckdb("CREATE VIEW theirs(x) AS SELECT a + 1, b FROM t WHERE b <> 'x0'")
+    both.spark("CREATE VIEW ours (n COMMENT 'it\\'s', m) COMMENT 'two' AS SELECT count(*), max(b) FROM t HAVING count(*) > 0")
+    both.spark("CREATE VIEW plain AS SELECT a AS `select`, ';' AS c FROM t")
+    both.duckdb("CREATE SCHEMA s")
+    both.duckdb("CREATE TABLE s.t AS SELECT 7 AS a")
+    both.duckdb("CREATE VIEW s.other AS SELECT * FROM s.t")
+    for view in ("theirs", "ours", "plain", "s.other"):
+        described, rows = both.session.execute(f"DESCRIBE {view}").fetch(), both.rows(f"SELECT * FROM {view}")
+        ((text,),) = both.session.execute(f"SHOW CREATE TABLE {view}").fetch()
+        both.spark(f"DROP VIEW {view}")
+        both.spark(text)
+        assert both.session.execute(f"DESCRIBE {view}").fetch() == described
+        assert both.rows(f"SELECT * FROM {view}") == rows
+    assert "COMMENT 'two'" in both.session.execute("SHOW CREATE TABLE ours").fetch()[0][0]

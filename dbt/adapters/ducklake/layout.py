@@ -16,7 +16,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .column import DuckLakeColumn
 from .format.identifiers import backquoted, fold, spark_literal
-from .format.objects import PROPERTY_TAG, Relation, SortField, Table
+from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
 from .format.partitioning import bucket_count, key_texts
@@ -164,14 +164,10 @@ def key_actions(table: Table, column: DuckLakeColumn, new_type: str) -> list[str
             )
     actions = [f"set partitioned by ({', '.join(keys)})"] if own else []
     if any(fold(column.name) in names_in(key.expression) for key in table.sorting):
-        actions.append(f"set sorted by ({', '.join(map(_sort_key, table.sorting))})")
+        from .plan.sorting import sort_text
+
+        actions.append(f"set sorted by ({', '.join(map(sort_text, table.sorting))})")
     return actions
-
-
-def _sort_key(key: SortField) -> str:
-    from .translate.dialects import sort_expression_for_spark
-
-    return f"{sort_expression_for_spark(key.expression) or key.expression} {key.direction} {key.nulls.replace('_', ' ')}"
 
 
 def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: Mapping[str, Any] | None) -> list[str]:

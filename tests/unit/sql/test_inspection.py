@@ -22,6 +22,7 @@ from dbt.adapters.ducklake.sql.values import (
     Query,
     Rollback,
     Show,
+    ShowCreate,
     ShowProperties,
     Sql,
     Statement,
@@ -36,6 +37,7 @@ OURS = [
     ("SHOW DATABASES LIKE 'a*';", Show("schemas", like="a*")),
     ("show schemas in lake", Show("schemas", Name(("lake",)))),
     ("show tables", Show("tables")),
+    ("show create table s.`t t`;", ShowCreate(Name(("s", "t t")))),
     ("show tables in lake.s like 'a*|b'", Show("tables", Name(("lake", "s")), "a*|b")),
     ("show tables from `s` 'x'", Show("tables", Name(("s",)), "x")),
     ("show table extended in s like 'a*'", Show("table extended", Name(("s",)), "a*")),
@@ -104,7 +106,7 @@ QUERIES = [
     "desc select * from t",
     "select * from (\n  select 1 as id\n) as __dbt_sbq\nwhere false\nlimit 0",
 ]
-SPARKS_ANSWERS = ["show functions", "show create table x", "describe function upper"]
+SPARKS_ANSWERS = ["show functions", "show catalogs", "describe function upper"]
 
 PASSED_THROUGH = [
     "create global temporary view v as select * from t",

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ..errors import LakeError
 from .datatype import DataType, Field, decimal, decimal_parameters
-from .identifiers import backquoted
+from .identifiers import backquoted, spark_literal
 from .leaf_types import LEAF_TYPES, STORED_NAMES, leaf_type
 from .objects import Column
 from .type_text import parse_type
@@ -27,6 +27,7 @@ __all__ = [
     "assign_ids",
     "can_promote",
     "data_type_of",
+    "ddl_name",
     "decimal",
     "decimal_parameters",
     "field_name",
@@ -83,6 +84,25 @@ def spark_name(type_: DataType) -> str:
 def data_type_of(column: Column) -> DataType:
     """Return the type of a column or nested field, without ids."""
     return from_stored(column.type, tuple(field_of(child) for child in column.children))
+
+
+def ddl_name(type_: DataType) -> str:
+    """Return the type as it is written in CREATE TABLE: unlike Spark's name, it stands for this DuckLake type alone."""
+    match type_.name, type_.fields:
+        case "list", (element,):
+            return f"ARRAY<{ddl_name(element.type)}>"
+        case "map", (key, value):
+            return f"MAP<{ddl_name(key.type)}, {ddl_name(value.type)}>"
+        case "struct", fields:
+            return f"STRUCT<{', '.join(map(_ddl_field, fields))}>"
+    parameters = decimal_parameters(type_.name)
+    return leaf_type(type_.name).written[0].upper() if parameters is None else "DECIMAL({}, {})".format(*parameters)
+
+
+def _ddl_field(field: Field) -> str:
+    required = "" if field.nullable else " NOT NULL"
+    comment = "" if field.comment is None else f" COMMENT {spark_literal(field.comment)}"
+    return f"{field_name(field.name)}: {ddl_name(field.type)}{required}{comment}"
 
 
 def json_as_text(column: Column) -> Column:

@@ -35,6 +35,11 @@ def sort_fields(keys: Sequence[SortKey], columns: Collection[str], table: str) -
     return tuple(SortField(_stored(key.expression, known, table), key.direction, key.nulls) for key in keys)
 
 
+def sort_text(field: SortField) -> str:
+    """Return a sort key of the lake as it is written in SORTED BY; an expression without a counterpart in Spark as DuckDB wrote it."""
+    return f"{sort_expression_for_spark(field.expression) or field.expression} {field.direction} {field.nulls.replace('_', ' ')}"
+
+
 def _stored(expression: str, known: dict[str, str], table: str) -> str:
     try:
         tree = sqlglot.parse_one(expression, dialect="databricks")

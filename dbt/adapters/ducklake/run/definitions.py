@@ -124,7 +124,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
     if statement.must_exist:
         required_view(target.context, schema, name)
 
-    qualified = _qualified(env, statement.query, "view", statement.name)
+    qualified = qualified_text(env, statement.query, "view", statement.name)
     frame = env.analyzed(references(qualified.replace(PLACEHOLDER, backquoted(target.lake))))
     fields_of(frame.schema)  # raises an error for types that a lake does not have
     types = column_types(frame)
@@ -151,7 +151,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
     return Result("CREATE VIEW")
 
 
-def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
+def qualified_text(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
     """Return the text of a view or function as it is stored: names with their schema, and names of another lake also with that lake."""
     home, *place = env.place(owner)
 
@@ -189,7 +189,7 @@ def run_create_function(env: Environment, statement: CreateFunction) -> Result:
     target, schema, name = env.place(statement.name)
     if statement.if_not_exists and find_function(target.context, schema, name) is not None:
         return Result("CREATE FUNCTION: it exists")
-    function = Function(schema, name, _qualified(env, statement.definition, "function", statement.name))
+    function = Function(schema, name, qualified_text(env, statement.definition, "function", statement.name))
     create_function(target.context, function, replace_existing=statement.replace)
     full = Name((target.lake, schema, name))
     call = Sql(str(full), calls=(FunctionCall(0, len(str(full)), full),))

@@ -35,6 +35,7 @@ from .merge import run_merge
 from .procedures import run_call
 from .result import FilesWritten, Result, ResultColumn
 from .rows import run_delete, run_insert, run_truncate, run_update
+from .show_create import run_show_create
 from .temporary_views import run_create_temporary_view
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ _RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
     v.Truncate: run_truncate,
     v.Merge: run_merge,
     v.Show: run_show,
+    v.ShowCreate: run_show_create,
     v.ShowProperties: run_show_properties,
     v.Describe: run_describe,
     v.DescribeHistory: run_describe_history,

@@ -23,6 +23,7 @@ from .values import (
     Query,
     Rollback,
     Show,
+    ShowCreate,
     ShowProperties,
     Sql,
     Statement,
@@ -35,10 +36,20 @@ _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
 
 
 def show(cursor: Cursor) -> Statement:
-    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS | TBLPROPERTIES; any other SHOW is a query for Spark."""
+    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS | TBLPROPERTIES | CREATE TABLE.
+
+    Any other SHOW is a query for Spark.
+    """
+    if cursor.peek(1).word == "CREATE" and cursor.peek(2).word == "TABLE":
+        return _show_create(cursor)
+    if cursor.peek(1).word == "TBLPROPERTIES":
+        return _show_properties(cursor)
+    return _show_list(cursor)
+
+
+def _show_list(cursor: Cursor) -> Statement:
+    """Parse SHOW of names: `[FROM | IN name] [LIKE 'pattern']` follows what is shown."""
     match cursor.peek(1).word:
-        case "TBLPROPERTIES":
-            return _show_properties(cursor)
         case "TABLE" if cursor.peek(2).word == "EXTENDED":
             what = "table extended"
             cursor.position += 1
@@ -68,6 +79,14 @@ def show(cursor: Cursor) -> Statement:
     if what == "columns" and name is None:
         raise cursor.error("SHOW COLUMNS needs IN and the name of a table")
     return Show(what, name, like)
+
+
+def _show_create(cursor: Cursor) -> ShowCreate:
+    """Parse SHOW CREATE TABLE name."""
+    cursor.position += 3
+    name = cursor.name()
+    cursor.finish()
+    return ShowCreate(name)
 
 
 def _show_properties(cursor: Cursor) -> ShowProperties:

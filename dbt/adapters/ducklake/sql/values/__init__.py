@@ -45,6 +45,7 @@ from .session import (
     Query,
     Rollback,
     Show,
+    ShowCreate,
     ShowProperties,
     Use,
 )
@@ -76,6 +77,7 @@ Statement = (
     | Checkpoint
     | Call
     | Show
+    | ShowCreate
     | ShowProperties
     | Describe
     | DescribeHistory
@@ -138,6 +140,7 @@ __all__ = [
     "SetSorting",
     "SetType",
     "Show",
+    "ShowCreate",
     "ShowProperties",
     "SortKey",
     "Sql",

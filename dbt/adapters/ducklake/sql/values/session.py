@@ -87,6 +87,13 @@ class DescribeDetail:
 
 
 @dataclass(frozen=True)
+class ShowCreate:
+    """SHOW CREATE TABLE name, of a table or a view."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
 class ShowProperties:
     """SHOW TBLPROPERTIES name [(key)]."""
 
