@@ -27,7 +27,7 @@ from .early_start import command_needs_spark, nodes_need_spark
 from .foreign_configs import access_refusal, config_notes, config_warnings
 from .format.identifiers import backquoted
 from .format.objects import Table
-from .layout import Layout, documentation_actions, key_actions, layout_actions, layout_of, reset_actions
+from .layout import Layout, attribute_actions, documentation_actions, key_actions, layout_actions, layout_of, reset_actions
 from .lineage import COMMANDS, CommandLineage
 from .lineage_events import Run
 from .merge_configs import MergePlan, check, missing_keys, plan
@@ -307,6 +307,13 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
             table = reader.find(str(relation.schema), str(relation.identifier))
             return key_actions(table, column, new_type) if isinstance(table, Table) else []
+
+    @available.parse_list
+    def attribute_actions(self, relation: DuckLakeRelation, old: DuckLakeColumn, new: DuckLakeColumn) -> list[str]:
+        """Return the actions of ALTER TABLE that give a new column the comment, the default and the NOT NULL of an old one."""
+        with self.connections.exception_handler(f"columns of {relation}"), self._session().reading(relation.database) as reader:
+            table = reader.find(str(relation.schema), str(relation.identifier))
+            return attribute_actions(table, old.name, new) if isinstance(table, Table) else []
 
     @available.parse_list
     def documentation_actions(self, relation: DuckLakeRelation, tags: list[str] | None, meta: Mapping[str, Any] | None) -> list[str]:

@@ -170,6 +170,20 @@ def key_actions(table: Table, column: DuckLakeColumn, new_type: str) -> list[str
     return actions
 
 
+def attribute_actions(table: Table, source: str, column: DuckLakeColumn) -> list[str]:
+    """Return the actions of ALTER TABLE that give a column the comment, the default and the NOT NULL of another one of the table."""
+    from .plan.defaults import default_ddl
+
+    old = table.column(source)
+    assert old is not None
+    actions = [] if old.comment is None else [f"comment {spark_literal(old.comment)}"]
+    if old.default is not None:
+        actions.append(f"set default {default_ddl(old, old.default)}")
+    if not old.nullable:
+        actions.append("set not null")
+    return [f"alter column {column.quoted} {action}" for action in actions]
+
+
 def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
     """Return the actions of ALTER that store dbt's tags and meta with a table or view."""
     wanted = {

@@ -181,3 +181,20 @@ class TestKeysOfOtherTypes(OnALake):
         table = table_of(lake.reader(), name, project.test_schema)
         names = {column.column_id: column.name for column in table.columns}
         return [(names[key.column_id], key.transform) for key in table.partition_fields], table.sorting
+
+
+class TestAttributesOfColumnsOfOtherTypes(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        config = "materialized='incremental', unique_key='id', on_schema_change='sync_all_columns'"
+        value = "{% if var('run', 1) == 1 %}'1'{% else %}2{% endif %}"
+        return {"kept.sql": f"{{{{ config({config}) }}}} select {{{{ var('run', 1) }}}} as id, {value} as c"}
+
+    def test_a_column_keeps_its_comment_default_and_not_null(self, project, lake):
+        run_dbt(["run"])
+        for action in ("comment 'it\\'s'", "set default '7'", "set not null"):
+            project.run_sql(f"alter table {project.test_schema}.kept alter column c {action}")
+        run_dbt(["run", "--vars", "{run: 2}"])
+        column = table_of(lake.reader(), "kept", project.test_schema).column("c")
+        assert (column.type, column.comment, column.nullable, column.default.text) == ("int32", "it's", False, "7")
+        assert self.rows(project, "kept") == [(1, 1), (2, 2)]

@@ -97,7 +97,7 @@ def test_any_other_type_needs_a_new_column(macros: Macros) -> None:
         "alter table `lake`.`main`.`orders` rename column `id` to `id__dbt_alter`; alter table `lake`.`main`.`orders` add columns (`id` int)",
         "alter table `lake`.`main`.`orders` drop columns (`id__dbt_alter`)",
     ]
-    assert [call[0] for call in macros.adapter.calls] == ["key_actions", "convert_column"]
+    assert [call[0] for call in macros.adapter.calls] == ["key_actions", "convert_column", "attribute_actions"]
 
 
 def test_a_column_of_another_type_is_found_in_any_case(macros: Macros) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ..errors import LakeError, StatementError
@@ -11,6 +12,9 @@ from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Column, Default
 from ..format.types import data_type_of, spark_name
 from ..translate.dialects import to_duckdb, to_spark
+
+_NUMBERS = (Encoding.INTEGER, Encoding.HUGE, Encoding.FLOAT, Encoding.DECIMAL)
+_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
 
 
 def default_sql(column: Column) -> str:
@@ -48,6 +52,18 @@ def _literal_sql(column: Column, text: str) -> str:
         if literal is not None:
             return literal
     return f"CAST({spark_literal(text)} AS {spark_name(data_type_of(column))})"
+
+
+def default_ddl(column: Column, default: Default) -> str:
+    """Return a default as it is written after DEFAULT: a literal's text becomes the same text when it is parsed again, for any type.
+
+    Raises:
+        StatementError: DuckDB stored an expression that has no counterpart in Spark.
+    """
+    if default.kind != "literal":
+        return default_sql(replace(column, default=default))
+    is_number = leaf_type(column.type).encoding in _NUMBERS and _NUMBER.fullmatch(default.text)
+    return default.text if is_number else spark_literal(default.text)
 
 
 def stored_default(default: Default | None) -> Default | None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from ..format.constraints import Constraint, constraints_of
 from ..format.identifiers import backquoted, spark_literal
-from ..format.leaf_types import Encoding, leaf_type
-from ..format.objects import Column, Default, Table, View
+from ..format.objects import Column, Table, View
 from ..format.partitioning import key_columns, key_texts
 from ..format.types import data_type_of, ddl_name
 from ..format.view_columns import view_columns
 from ..lake.properties import shown_properties
 from ..lake.tables import required_relation
-from ..plan.defaults import default_sql
+from ..plan.defaults import default_ddl
 from ..plan.resolve import text_of_view
 from ..plan.sorting import sort_text
 from ..sql.references import references
@@ -25,9 +23,6 @@ from .definitions import qualified_text
 from .environment import Environment
 from .inspect import describe_columns
 from .result import Result, local
-
-_NUMBERS = (Encoding.INTEGER, Encoding.HUGE, Encoding.FLOAT, Encoding.DECIMAL)
-_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
 
 
 def run_show_create(env: Environment, statement: ShowCreate) -> Result:
@@ -83,16 +78,8 @@ def _column(column: Column) -> str:
     if not column.nullable:
         parts.append("NOT NULL")
     if column.default is not None:
-        parts.append(f"DEFAULT {_default(column, column.default)}")
+        parts.append(f"DEFAULT {default_ddl(column, column.default)}")
     return " ".join((*parts, *_comment(column.comment)))
-
-
-def _default(column: Column, default: Default) -> str:
-    """Return a default as SQL. The text of a literal becomes the same text when it is parsed again, of whatever type the column is."""
-    if default.kind != "literal":
-        return default_sql(column)
-    is_number = leaf_type(column.type).encoding in _NUMBERS and _NUMBER.fullmatch(default.text)
-    return default.text if is_number else spark_literal(default.text)
 
 
 def _constraint(constraint: Constraint) -> str:

@@ -23,7 +23,8 @@
 
 {#
   Changes metadata alone where the lake can. Fields of structs are matched by name: new ones are added, and those that the new type lacks
-  are dropped. Otherwise a new column takes the name and gets the old one's values, as UPDATE assigns them.
+  are dropped. Otherwise a new column takes the name and gets the old one's values, as UPDATE assigns them, its comment, default and
+  NOT NULL.
 #}
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
   {%- set known = {} -%}
@@ -51,6 +52,7 @@
     {% endcall %}
     {%- do alter_layout(relation, layout) -%}
     {%- do adapter.convert_column(relation, old, wanted) -%}
+    {%- do alter_layout(relation, adapter.attribute_actions(relation, old, wanted)) -%}
     {%- do alter_relation_add_remove_columns(relation, none, [old]) -%}
   {%- endif -%}
 {% endmacro %}
