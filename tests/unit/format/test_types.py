@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError, StatementError
+from dbt.adapters.ducklake.format.leaf_types import LEAF_TYPES
 from dbt.adapters.ducklake.format.types import (
     DataType,
     Field,
     assign_ids,
     can_promote,
     data_type_of,
+    ddl_name,
     from_stored,
     next_column_id,
     parse_type,
@@ -164,3 +166,11 @@ def test_a_type_can_be_promoted_to_a_wider_one(old: str, new: str) -> None:
 @pytest.mark.parametrize(("old", "new"), REFUSED)
 def test_other_type_changes_are_refused(old: str, new: str) -> None:
     assert not can_promote(old, new)
+
+
+def test_the_name_in_ddl_is_that_of_one_type() -> None:
+    for name in [*LEAF_TYPES.keys() - {"decimal", "unknown"}, "decimal(38,10)"]:
+        nested = DataType("list", (Field("element", DataType("struct", (Field("a b", from_stored(name), False, "it's"),))),))
+        assert parse_type(ddl_name(nested)) == nested
+    with pytest.raises(LakeError, match="the type unknown cannot be created"):
+        ddl_name(DataType("unknown"))

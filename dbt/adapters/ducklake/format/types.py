@@ -87,7 +87,11 @@ def data_type_of(column: Column) -> DataType:
 
 
 def ddl_name(type_: DataType) -> str:
-    """Return the type as it is written in CREATE TABLE: unlike Spark's name, it stands for this DuckLake type alone."""
+    """Return the type as it is written in CREATE TABLE: unlike Spark's name, it stands for this DuckLake type alone.
+
+    Raises:
+        LakeError: there is no such name, as for the type `unknown`.
+    """
     match type_.name, type_.fields:
         case "list", (element,):
             return f"ARRAY<{ddl_name(element.type)}>"
@@ -96,7 +100,12 @@ def ddl_name(type_: DataType) -> str:
         case "struct", fields:
             return f"STRUCT<{', '.join(map(_ddl_field, fields))}>"
     parameters = decimal_parameters(type_.name)
-    return leaf_type(type_.name).written[0].upper() if parameters is None else "DECIMAL({}, {})".format(*parameters)
+    if parameters is not None:
+        return "DECIMAL({}, {})".format(*parameters)
+    names = leaf_type(type_.name).written
+    if not names:
+        raise LakeError(f"a column of the type {type_.name} cannot be created here")
+    return names[0].upper()
 
 
 def _ddl_field(field: Field) -> str:

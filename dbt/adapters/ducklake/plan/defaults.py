@@ -27,14 +27,15 @@ def default_sql(column: Column) -> str:
         return "NULL"
     if column.default.kind == "literal":
         return _literal_sql(column, column.default.text)
-    if column.default.dialect == "spark":
-        return column.default.text
-    translated = to_spark(f"SELECT {column.default.text}")
+    return _expression_sql(column, column.default, "name the column in the statement and give it a value")
+
+
+def _expression_sql(column: Column, default: Default, remedy: str) -> str:
+    if default.dialect == "spark":
+        return default.text
+    translated = to_spark(f"SELECT {default.text}")
     if translated is None:
-        raise StatementError(
-            f"the default of column {column.name}, {column.default.text}, has no counterpart in Spark; "
-            "name the column in the statement and give it a value"
-        )
+        raise StatementError(f"the default of column {column.name}, {default.text}, has no counterpart in Spark; {remedy}")
     return translated.strip()[len("SELECT ") :]
 
 
@@ -61,7 +62,7 @@ def default_ddl(column: Column, default: Default) -> str:
         StatementError: DuckDB stored an expression that has no counterpart in Spark.
     """
     if default.kind != "literal":
-        return default_sql(replace(column, default=default))
+        return _expression_sql(column, default, "only DuckDB can set it")
     is_number = leaf_type(column.type).encoding in _NUMBERS and _NUMBER.fullmatch(default.text)
     return default.text if is_number else spark_literal(default.text)
 
