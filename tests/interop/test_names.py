@@ -112,3 +112,21 @@ def test_assigned_columns_may_have_more_parts_than_their_table(both: Both) -> No
     for statement in ("UPDATE t SET s2.t.id = 1", "UPDATE t AS x SET main.t.id = 1", "UPDATE t SET main.t.no = 1"):
         with pytest.raises(NotFoundError):
             both.spark(statement)
+
+
+def test_the_current_lake_and_schema(both: Both) -> None:
+    both.duckdb("CREATE SCHEMA s2")
+    both.duckdb("CREATE TABLE places (a VARCHAR, b VARCHAR)")
+    both.spark("CREATE VIEW place AS SELECT current_schema() AS a")
+    both.spark("CREATE TEMPORARY VIEW here AS SELECT current_database() AS a")
+    for schema in ("main", "s2"):
+        both.duckdb(f"USE lake.{schema}")
+        both.spark(f"USE {schema}")
+        query = "SELECT CURRENT_SCHEMA ( ) AS a, 'current_schema()' AS b, current_schema AS c FROM (SELECT 1 AS current_schema)"
+        assert both.rows(query) == [(schema, "current_schema()", 1)]
+        assert both.session.execute("SELECT * FROM main.place").fetch() == [(schema,)]
+        assert both.session.execute("SELECT a, current_catalog() FROM here").fetch() == [(schema, "lake")]
+        assert both.session.execute("SHOW CURRENT NAMESPACE").fetch() == [("lake", schema)]
+        both.spark("INSERT INTO main.places VALUES (current_schema(), lower(current_catalog()))")
+    both.spark("UPDATE main.places SET b = 'changed' WHERE a = current_schema()")
+    assert both.rows("SELECT * FROM lake.main.places", "SELECT * FROM main.places") == [("main", "lake"), ("s2", "changed")]

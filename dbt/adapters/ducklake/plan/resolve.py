@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from ..errors import LakeError, NotFoundError, StatementError
-from ..format.identifiers import backquoted, fold
+from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Macro, Table, View
 from ..format.view_columns import view_columns
 from ..sql.references import references
@@ -69,7 +69,7 @@ def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] 
         NotFoundError: a name can only mean a relation of a lake, and the lake has none with that name.
         LakeError: a view or function that the SQL uses is broken, or refers to itself.
     """
-    bound = _Resolver(names, planning).bind(sql, known)
+    bound = _Resolver(names, planning, names).bind(sql, known)
     quoted = _strings_like_columns(sql.text, bound)
     if quoted and planning.usual_literals():
         for name in quoted:
@@ -123,6 +123,8 @@ class _Resolver:
 
     names: Names
     planning: Planning
+    session: Names
+    """The names outside of views and functions."""
     depth: int = 0
     views: dict[tuple[str, str, str, Version], Bound] = field(default_factory=dict, compare=False)
     """The queries of the views that are already resolved, by lake, schema, name and version."""
@@ -197,7 +199,9 @@ class _Resolver:
         with _errors_of_view(view.name):
             return BoundQuery(inner.bind(view.query), view.columns, view.name)
 
-    def _function(self, name: Name) -> BoundFunction | None:
+    def _function(self, name: Name) -> BoundFunction | str | None:
+        if len(name.parts) == 1:
+            return spark_literal(self.session.lake if fold(name.parts[0]) == "current_catalog" else self.session.schema)
         found = self.names.function(name)
         if found is None:
             return None
@@ -213,7 +217,7 @@ class _Resolver:
                 f"{what} is nested more than {MAX_DEPTH} levels deep, so it probably refers to itself; "
                 "CREATE OR REPLACE it with SQL that does not"
             )
-        return _Resolver(names, self.planning, self.depth + 1, self.views)
+        return _Resolver(names, self.planning, self.session, self.depth + 1, self.views)
 
 
 @lru_cache(maxsize=512)

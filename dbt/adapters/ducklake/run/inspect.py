@@ -22,9 +22,11 @@ from .result import Result, local
 
 
 def run_show(env: Environment, statement: Show) -> Result:
-    """Run SHOW SCHEMAS / TABLES / TABLE EXTENDED / VIEWS / COLUMNS; the result has Spark's columns."""
+    """Run SHOW SCHEMAS / TABLES / TABLE EXTENDED / VIEWS / COLUMNS / CURRENT NAMESPACE; the result has Spark's columns."""
     keep = _pattern(statement.like)
     what = statement.what.upper()
+    if what == "CURRENT NAMESPACE":
+        return local("SHOW CURRENT NAMESPACE", [("catalog", "string"), ("namespace", "string")], [(env.names.lake, env.names.schema)])
     if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
         target = env if statement.name is None else env.in_lake(str(statement.name))
         if target is None:

@@ -36,12 +36,16 @@ _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
 
 
 def show(cursor: Cursor) -> Statement:
-    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS | TBLPROPERTIES | CREATE TABLE.
+    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS | TBLPROPERTIES | CREATE TABLE | CURRENT SCHEMA.
 
     Any other SHOW is a query for Spark.
     """
     if cursor.peek(1).word == "CREATE" and cursor.peek(2).word == "TABLE":
         return _show_create(cursor)
+    if cursor.peek(1).word == "CURRENT" and cursor.peek(2).word in ("SCHEMA", "DATABASE", "NAMESPACE"):
+        cursor.position += 3
+        cursor.finish()
+        return Show("current namespace")
     if cursor.peek(1).word == "TBLPROPERTIES":
         return _show_properties(cursor)
     return _show_list(cursor)

@@ -16,7 +16,7 @@ from .qualifiers import give_distinct_aliases, qualifiers
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
 from .scopes import Scope, can_qualify
 from .tokens import Cursor, Kind, Source, Token, words
-from .values import VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
+from .values import CURRENT_PLACE, VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
 CTES = frozenset[str]
 Place = TypeVar("Place", Reference, Qualifier, FunctionCall, OuterStar)
@@ -164,7 +164,7 @@ class _Finder:
                 index = self.source.skip(index)
             elif index and self.tokens[index - 1].word == ".":
                 index += 1
-            elif token.is_identifier and self.source.token(index + 1).word == ".":
+            elif token.is_identifier and (self.source.token(index + 1).word == "." or token.word in CURRENT_PLACE):
                 index = self._chain(index, stop)
             elif token.word == ";":
                 self._open(around)
@@ -393,9 +393,10 @@ class _Finder:
         while index + 2 < stop and self.tokens[index + 1].word == "." and self._may_follow(self.tokens[index + 2]):
             index += 2
         called = index + 1 < stop and self.tokens[index + 1].word == "("
-        if called and 2 <= index - start <= 4:
+        if called and (2 <= index - start <= 4 or index == start):
             parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
-            self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[index].end, Name(parts)))
+            end = index if len(parts) > 1 else self.source.partner[index + 1]
+            self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[end].end, Name(parts)))
         last = self.tokens[index]
         if last.word == "*":
             self._scope.stars.append((self._qualifier(start, index), index))

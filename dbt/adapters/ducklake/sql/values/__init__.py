@@ -49,7 +49,7 @@ from .session import (
     ShowProperties,
     Use,
 )
-from .text import VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
+from .text import CURRENT_PLACE, VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
 Statement = (
     CreateSchema
@@ -87,6 +87,7 @@ Statement = (
 )
 
 __all__ = [
+    "CURRENT_PLACE",
     "VIRTUAL_COLUMNS",
     "AddColumns",
     "AlterTable",

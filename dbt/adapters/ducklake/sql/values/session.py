@@ -55,7 +55,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW SCHEMAS / TABLES / VIEWS / COLUMNS, TABLE EXTENDED. `name`: IN/FROM …; `like`: a pattern of Spark (`*`, `|`)."""
+    """SHOW SCHEMAS / TABLES / VIEWS / COLUMNS / TABLE EXTENDED / CURRENT NAMESPACE.
+
+    `name`: IN/FROM …; `like`: a pattern of Spark (`*`, `|`).
+    """
 
     what: str
     name: Name | None = None

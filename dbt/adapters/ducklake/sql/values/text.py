@@ -114,9 +114,16 @@ class OuterStar:
     """The folded names of the columns that it leaves out."""
 
 
+CURRENT_PLACE = frozenset({"CURRENT_CATALOG", "CURRENT_DATABASE", "CURRENT_SCHEMA"})
+"""The functions that return the current lake or schema. Spark's own would return those of its catalog."""
+
+
 @dataclass(frozen=True)
 class FunctionCall:
-    """A place where a function is called by a name of two or three parts: text[start:end] covers the name."""
+    """A place where a function is called by a name of two or three parts, which text[start:end] covers.
+
+    Or a call of a function of `CURRENT_PLACE`, which text[start:end] covers with its parentheses.
+    """
 
     start: int
     end: int
@@ -169,7 +176,7 @@ class Sql:
         self,
         resolve: Callable[[Reference], T | None],
         known: Iterable[Name] = (),
-        function: Callable[[Name], T | None] = lambda _: None,
+        function: Callable[[Name], T | str | None] = lambda _: None,
         virtual: Callable[[Reference], tuple[str, ...]] = lambda _: (),
         same: Callable[[Name, Name], bool] = lambda _one, _other: False,
     ) -> tuple[str | T, ...]:
@@ -178,7 +185,7 @@ class Sql:
         Args:
             resolve: returns the value of a reference; None leaves it, and the columns that it qualifies, as they are.
             known: names bound outside this text, such as the target of a statement for its condition.
-            function: returns the value for the name of a function, or None.
+            function: returns the value for the name of a function, SQL in place of a call of `CURRENT_PLACE`, or None.
             virtual: returns the virtual columns that the value of a reference shows as real columns; called after `resolve`.
             same: returns whether two names mean one relation.
         """
@@ -194,9 +201,11 @@ class Sql:
             if resolved.get(_folded(qualifier.name)) and (written is None or same(qualifier.name, written)):
                 edits.append(_Edit(qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
         for call in self.calls:
-            value = function(call.name)
-            if value is not None:
-                edits.append(_Edit(call.start, call.end, "", value))
+            called = function(call.name)
+            if isinstance(called, str):
+                edits.append(_Edit(call.start, call.end, called))
+            elif called is not None:
+                edits.append(_Edit(call.start, call.end, "", called))
         for star in self.stars:
             hidden = [f"{backquoted(each.called or '')}.{backquoted(name)}" for each in star.references for name in virtual(each)]
             if hidden:
