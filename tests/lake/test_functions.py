@@ -27,6 +27,16 @@ def test_a_function_is_called_by_its_name_in_any_case(lake_with_function: LakeSe
     assert value(lake_with_function, "SELECT count(*) FROM range(10) WHERE s.twice(id) > 10") == 4
 
 
+def test_a_call_without_an_alias_names_its_column_alike_each_time(lake_with_function: LakeSession) -> None:
+    lake_with_function.execute("CREATE VIEW v AS SELECT s.twice(3), 1 AS one")
+    lake_with_function.execute("CREATE TABLE t AS SELECT s.twice(4), v.* FROM v WHERE s.twice(one) = 2")
+    assert [row[0] for row in lake_with_function.execute("DESCRIBE t").fetch()] == ["s.Twice(4)", "s.Twice(3)", "one"]
+    for query in ("SELECT * FROM v", "SELECT * FROM (SELECT s.twice(3), 1 AS one)", "SELECT * EXCEPT (one), one FROM v"):
+        assert [column.name for column in lake_with_function.execute(query).columns] == ["s.Twice(3)", "one"]
+    assert [row[0] for row in lake_with_function.execute("DESCRIBE v").fetch()] == ["s.Twice(3)", "one"]
+    assert lake_with_function.execute("SELECT `s.Twice(3)` FROM v").fetch() == [(6,)]
+
+
 def test_another_session_can_call_a_function(catalog: CatalogUnderTest) -> None:
     with catalog.open().session() as first:
         first.execute("CREATE FUNCTION main.plus_one (x BIGINT) RETURNS BIGINT RETURN SELECT x + 1")

@@ -242,7 +242,7 @@ class Environment:
 
     def frame(self, bound: Bound) -> DataFrame:
         """Return the rows of a resolved query, which is analyzed but not run yet."""
-        return self.spark.sql(self.text(bound))
+        return self.state.registry.query(bound, self.text(bound), self.spark)
 
     def analyzed(self, sql: Sql) -> DataFrame:
         """Analyze a query of which only the columns matter: no rows are recorded as read."""

@@ -8,6 +8,7 @@ call functions such as `uuid()`.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ MAX_VIEWS = 64
 
 _FILE_FUNCTIONS = "input_file_"
 """The beginning of the names of Spark's functions for the file of a row, which a local relation does not have."""
+
+_HIDDEN_NAME = re.compile(r"__ducklake_\d+__")
 
 FrameOfCall = Callable[[BoundCall], "DataFrame"]
 
@@ -94,6 +97,14 @@ class ScanRegistry:
         """Drop a view and forget its name."""
         self.user_names.pop(name, None)
         spark.catalog.dropTempView(name)
+
+    def query(self, bound: Bound, text: str, spark: SparkSession) -> DataFrame:
+        """Return the rows of a query with its text for Spark. A column that a call without an alias names has the function's own name."""
+        frame = spark.sql(text)
+        if not any(isinstance(each, BoundFunction) for each in bound.relations):
+            return frame
+        columns = [_HIDDEN_NAME.sub(lambda found: self.user_names.get(found[0], found[0]), column) for column in frame.columns]
+        return frame if columns == frame.columns else frame.toDF(*columns)
 
     def keep(self) -> None:
         """Never drop the views of the current statement, because Spark keeps its text."""
@@ -161,7 +172,7 @@ class ScanRegistry:
             case BoundTable():
                 frame = _rows(relation, spark, names_files=names_files)
             case BoundQuery():
-                frame = self._query(relation, spark, text(relation.body))
+                frame = self._view(relation, spark, text(relation.body))
             case BoundCall():
                 frame = frame_of_call(relation)
             case BoundFunction(definition):
@@ -172,10 +183,10 @@ class ScanRegistry:
         frame.createOrReplaceTempView(name)
         return name
 
-    def _query(self, relation: BoundQuery, spark: SparkSession, text: str) -> DataFrame:
+    def _view(self, relation: BoundQuery, spark: SparkSession, text: str) -> DataFrame:
         """Return the rows of a view."""
         try:
-            frame = spark.sql(text)
+            frame = self.query(relation.body, text, spark)
             view = relation.view
             part = None if view is None or is_our_text(view) else first_difference(frame, from_spark=False)
             if view is not None and part is not None:
