@@ -32,8 +32,10 @@
     {%- do known.update({column.name | lower: column}) -%}
   {%- endfor -%}
   {%- set current = known.get(column_name | lower) -%}
-  {%- if current is none -%}
+  {%- if current is none and execute -%}
     {%- do exceptions.raise_compiler_error('there is no column ' ~ column_name ~ ' in ' ~ relation.render()) -%}
+  {%- elif current is none -%}
+    {%- do return(none) -%}
   {%- endif -%}
   {%- set wanted = api.Column.create(current.name, api.Column.translate_type(new_column_type)) -%}
   {%- do alter_relation_add_remove_columns(relation, wanted.fields_beyond(current), current.fields_beyond(wanted)) -%}
