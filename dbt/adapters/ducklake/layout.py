@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -19,7 +19,7 @@ from .format.identifiers import backquoted, fold, spark_literal
 from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
-from .format.partitioning import bucket_count, key_texts
+from .format.partitioning import bucket_count, quoted_key_texts
 from .format.sort_text import names_in
 
 CONFIGURED = "dbt.configured"
@@ -152,10 +152,9 @@ def key_actions(table: Table, column: DuckLakeColumn, new_type: str) -> list[str
     Raises:
         DbtRuntimeError: the column is the key of buckets, by which DuckDB finds rows only in files that were written with them.
     """
-    fields = table.partition_fields
-    columns = {each.column_id: replace(each, name=backquoted(each.name)) for each in table.columns}
-    keys = key_texts([columns[field.column_id] for field in fields], fields)
-    own = [(key, field) for key, field in zip(keys, fields, strict=True) if columns[field.column_id].name == column.quoted]
+    fields, changed = table.partition_fields, table.column(column.name)
+    keys = quoted_key_texts(table.columns, fields)
+    own = [(key, field) for key, field in zip(keys, fields, strict=True) if changed is not None and field.column_id == changed.column_id]
     for key, field in own:
         if bucket_count(field.transform) is not None:
             raise DbtRuntimeError(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
 from ..errors import LakeError, StatementError
-from .identifiers import fold
+from .identifiers import backquoted, fold
 from .leaf_types import Encoding, leaf_type
 from .objects import Column, PartitionField
 from .statistics import Value, encode_plain
@@ -82,6 +83,19 @@ def key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> li
         else:
             texts.append(f"{field.transform}({column.name})" if buckets is None else f"bucket({buckets}, {column.name})")
     return texts
+
+
+def quoted_key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
+    """Return each key as SQL text with its column in backquotes, as statements name it.
+
+    Args:
+        columns: the columns of the table.
+        fields: its keys.
+
+    Raises:
+        LakeError: a key names a column that the table does not have.
+    """
+    return key_texts([replace(column, name=backquoted(column.name)) for column in key_columns(columns, fields)], fields)
 
 
 def value_text(type_name: str, value: Value | None) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
-from ..format.objects import Table
+from ..format.objects import Column, Table
 from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, local_pairs, source_columns
 from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert, updated_columns
 from ..spark.rows.positions import count, union
@@ -90,7 +90,7 @@ def merge_small(
     """
     updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
     columns = updated_columns(table.columns, request.matched)
-    pairs = _local_pairs(context, table, request, target, source)
+    pairs = _local_pairs(context, table, request, target, source, columns)
     if pairs is None:
         max_pairs = target.plan.max_rows * source.rows.num_rows
         pairs = fetch_changed(target, matching, columns, source.max_rows, extra=_PAIR, at_most=max_pairs)
@@ -106,8 +106,10 @@ def merge_small(
     return RowCounts(inserted, updated, deleted)
 
 
-def _local_pairs(context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource) -> pa.Table | None:
-    """Return the matching pairs of a small target; None if Spark must find them, or if an expression has an error."""
+def _local_pairs(
+    context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource, columns: tuple[Column, ...]
+) -> pa.Table | None:
+    """Return the matching pairs of a small target, with new versions in `columns`; None if Spark must find them, or an expression fails."""
     if source.local is None or target.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)
@@ -118,7 +120,6 @@ def _local_pairs(context: Context, table: Table, request: MergeRequest, target: 
     found = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
     if found is None:
         return None
-    columns = updated_columns(table.columns, request.matched)
     try:
         return fetch(found, columns, target.plan, source.max_rows, extra=_PAIR, at_most=MAX_PAIRS)
     except DataError:

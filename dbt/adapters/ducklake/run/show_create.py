@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..format.constraints import Constraint, constraints_of
 from ..format.identifiers import backquoted, spark_literal
 from ..format.objects import Column, Table, View
-from ..format.partitioning import key_columns, key_texts
+from ..format.partitioning import quoted_key_texts
 from ..format.types import data_type_of, ddl_name
 from ..format.view_columns import view_columns
 from ..lake.properties import shown_properties
@@ -41,12 +41,10 @@ def run_show_create(env: Environment, statement: ShowCreate) -> Result:
 
 
 def _table_lines(env: Environment, table: Table, name: str) -> list[str]:
-    columns = {column.column_id: replace(column, name=backquoted(column.name)) for column in table.columns}
     definitions = [*map(_column, table.columns), *map(_constraint, constraints_of(table.tags))]
     lines = [f"CREATE TABLE {name} (", *_listed(definitions)]
     if table.partition_fields:
-        keys = key_texts(key_columns(tuple(columns.values()), table.partition_fields), table.partition_fields)
-        lines.append(f"PARTITIONED BY ({', '.join(keys)})")
+        lines.append(f"PARTITIONED BY ({', '.join(quoted_key_texts(table.columns, table.partition_fields))})")
     if table.sorting:
         lines.append(f"SORTED BY ({', '.join(map(sort_text, table.sorting))})")
     lines += _comment(table.comment)

@@ -253,6 +253,10 @@ def java_class(jvm: Any, name: str) -> Any:
         jvm: Py4J's JVM object, which caches the class.
         name: such as `java.nio.ByteOrder`.
     """
+    known = vars(jvm).get(name)
+    if known is not None:
+        return known
+
     from py4j.java_gateway import JavaClass, JavaMember
 
     class CachedClass(JavaClass):
@@ -264,9 +268,6 @@ def java_class(jvm: Any, name: str) -> Any:
                 setattr(self, name, member)
             return member
 
-    known = vars(jvm).get(name)
-    if known is not None:
-        return known
     found = getattr(jvm, name)
     if isinstance(found, JavaClass):
         found = CachedClass(found._fqn, found._gateway_client)  # type: ignore[no-untyped-call]
