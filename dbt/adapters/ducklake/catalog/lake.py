@@ -192,7 +192,10 @@ class LakeCatalog:
             if allow is not None:
                 allow()
 
-        return Transaction(self._opened.cache, self.latest(), self._opened.retry, Staging(require_writable))
+        opened = self._opened
+        return Transaction(
+            opened.cache, self.latest(), opened.retry, Staging(require_writable), serializable=opened.settings.is_serializable
+        )
 
     def begin_shared(self, start: Savepoint | None = None, ids: Iterator[int] | None = None) -> SharedTransaction:
         """Begin a transaction on the newest snapshot to which other transactions add their changes.
@@ -201,7 +204,10 @@ class LakeCatalog:
             start: staged changes of other transactions, which this one sees but does not commit.
             ids: the source of ids for new objects; transactions that see each other's changes must share it.
         """
-        return SharedTransaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable, start, ids)
+        opened = self._opened
+        return SharedTransaction(
+            opened.cache, self.latest(), opened.retry, self.require_writable, start, ids, serializable=opened.settings.is_serializable
+        )
 
     def latest(self) -> Snapshot:
         """Return the newest snapshot, or the one at which the lake was opened."""

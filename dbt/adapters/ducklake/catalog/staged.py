@@ -271,6 +271,10 @@ class Staged:
     inputs: frozenset[int] = frozenset()
     """The ids of changed tables whose changes a model has read. The model's position becomes the snapshot of this commit, so these tables
     may not change again."""
+    names_read: frozenset[tuple[str, str]] = frozenset()
+    """(schema, name), folded, of the tables and views whose definitions the changes depend on, whether they exist or not."""
+    lake_read: bool = False
+    """Whether the changes depend on all tables of the lake."""
     seen: frozenset[int] = frozenset()
     """The ids of later snapshots whose changes the transaction has seen while they were staged. They are not concurrent to it."""
     commit_message: CommitMessage | None = None

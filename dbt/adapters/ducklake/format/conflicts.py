@@ -10,6 +10,7 @@ these changes that a concurrent writer committed after this transaction began:
   counted twice.
 - A result that depends on a table's rows: with inserts and deletes; otherwise two upserts of one key both insert it.
 - A rollback of a schema or the lake: with anything created, changed or dropped in it, which would survive the rollback.
+- With the isolation level `serializable`, a lookup of a table or view: with its creation, drop, alter or rename.
 
 In one case ours is less strict: if the read set is known, changes of other rows do not conflict. Two batches that replace the rows of two
 different days can both commit.
@@ -48,6 +49,10 @@ class Act(Enum):
     FLUSH = "flush"
     COMPACT = "compact"
     ROLL_BACK = "roll back the rows of"
+    READ_DEFINITION = "use the definition of"
+    """Look up a table or view; `object_id` is None if there was none with this name."""
+    READ_LAKE = "use the tables of"
+    """Read the list of all tables, or their files."""
     ROLL_BACK_ALL = "roll back"
     """Roll back a schema, or the lake if `schema` is None; `object_id` is the schema or one of the objects that were in it."""
 
@@ -86,8 +91,8 @@ class Conflict:
         target = ".".join(part for part in (self.mine.schema, self.mine.name) if part)
         change = self._change()
         if isinstance(self.theirs, Change) and self.theirs.kind in CREATIONS:
-            change += " with that name" if self.mine.act in _CLAIMS_NAME | {Act.CREATE_SCHEMA} else " in it"
-        if self.mine.act is Act.ROLL_BACK_ALL and not target:
+            change += " with that name" if self.mine.act in _USES_NAME | {Act.CREATE_SCHEMA} else " in it"
+        if self.mine.act in _ALL and not target:
             target = "the lake"
         return f"cannot {self.mine.act.value} {target or f'object {self.mine.object_id}'}: {writer} {change}"
 
@@ -96,7 +101,7 @@ class Conflict:
             return "renamed it"
         if self.theirs.kind is Kind.DROPPED_SCHEMA and self.mine.act is Act.CREATE:
             return "dropped its schema"
-        if self.mine.act is Act.ROLL_BACK_ALL and self.mine.object_id is None and self.theirs.kind not in CREATIONS | {Kind.UNKNOWN}:
+        if self.mine.act in _ALL and self.mine.object_id is None and self.theirs.kind not in CREATIONS | {Kind.UNKNOWN}:
             return "changed or dropped something in it"
         return _SENTENCES[self.theirs.kind]
 
@@ -125,12 +130,16 @@ _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
     Act.DELETE_ALL: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
     Act.DELETE_INLINED: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
     Act.DEPEND_ON_ROWS: _CHANGED | _INSERTS | _DELETES,
+    Act.READ_DEFINITION: _CHANGED | {Kind.DROPPED_VIEW, Kind.ALTERED_VIEW},
     Act.FLUSH: _CHANGED | _DELETES | _FLUSH | _COMPACTIONS,
     Act.COMPACT: _GONE | _DELETES | _COMPACTIONS | _FLUSH,
     Act.ROLL_BACK: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
 }
-_NOT_AFTER_RENAME = frozenset({Act.DROP_TABLE, Act.DROP_VIEW, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.ALTER_TABLE, Act.ALTER_VIEW})
-_CLAIMS_NAME = frozenset({Act.CREATE, Act.RENAME_TABLE, Act.RENAME_VIEW})
+_NOT_AFTER_RENAME = frozenset(
+    {Act.DROP_TABLE, Act.DROP_VIEW, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.ALTER_TABLE, Act.ALTER_VIEW, Act.READ_DEFINITION}
+)
+_USES_NAME = frozenset({Act.CREATE, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.READ_DEFINITION})
+_ALL = frozenset({Act.ROLL_BACK_ALL, Act.READ_LAKE})
 _NEW_RELATIONS = frozenset({Kind.CREATED_TABLE, Kind.CREATED_VIEW})
 _NEW_MACROS = frozenset({Kind.CREATED_SCALAR_MACRO, Kind.CREATED_TABLE_MACRO})
 _SENTENCES: dict[Kind, str] = {
@@ -163,7 +172,7 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
         return mine.act in _NOT_AFTER_RENAME and mine.object_id == theirs.object_id
     if theirs.kind is Kind.UNKNOWN:
         return True
-    if mine.act is Act.ROLL_BACK_ALL:
+    if mine.act in _ALL:
         return _is_in(mine, theirs)
     if theirs.kind is Kind.CREATED_SCHEMA:
         return mine.act is Act.CREATE_SCHEMA and same_name(mine.schema, theirs.schema)
@@ -172,7 +181,7 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
     if theirs.kind in _NEW_RELATIONS:
         if mine.act is Act.DROP_SCHEMA:
             return same_name(mine.schema, theirs.schema)
-        return mine.act in _CLAIMS_NAME and same_name(mine.schema, theirs.schema) and same_name(mine.name, theirs.name)
+        return mine.act in _USES_NAME and same_name(mine.schema, theirs.schema) and same_name(mine.name, theirs.name)
     kinds = _SAME_OBJECT.get(mine.act, frozenset())
     if mine.rows_known:
         kinds -= CHANGES_OF_ROWS
@@ -180,7 +189,7 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
 
 
 def _is_in(mine: Action, theirs: Change) -> bool:
-    """Whether a change affects what a rollback of a schema or the lake restores; moving rows does not."""
+    """Whether a change affects a schema, one of its objects, or the lake; moving rows does not."""
     if theirs.kind in MOVES:
         return False
     if mine.schema is None:

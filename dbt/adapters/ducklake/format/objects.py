@@ -137,6 +137,11 @@ class Table:
     """Tags other than `comment`; DuckDB ignores them. Ours begin with `dbt_ducklake.`"""
 
     @property
+    def relation_id(self) -> int:
+        """The id of the table; tables and views share one sequence of ids."""
+        return self.table_id
+
+    @property
     def partition_fields(self) -> tuple[PartitionField, ...]:
         """The keys by which the table is partitioned, in order."""
         return self.partitioning.fields if self.partitioning else ()
@@ -160,6 +165,11 @@ class View:
     column_aliases: tuple[str, ...] = ()
     comment: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def relation_id(self) -> int:
+        """The id of the view; tables and views share one sequence of ids."""
+        return self.view_id
 
 
 Relation = Table | View

@@ -192,9 +192,15 @@ class _Clone:
 
 
 def _require_committed(context: Context, source: SnapshotReader, schema: str, names: Iterable[str]) -> None:
-    """Require that the transaction has not changed the relations, which are cloned as they were when it began."""
+    """Require that the transaction has not changed the relations, which are cloned as they were when it began, and record the reads."""
     transaction = context.transaction
-    if source.snapshot != transaction.snapshot or not transaction.has_changes:
+    if source.snapshot != transaction.snapshot:
+        return
+    for name in names:
+        read = transaction.find(schema, name)
+        if isinstance(read, Table):
+            transaction.record_read(read.table_id)
+    if not transaction.has_changes:
         return
     changed = []
     for name in sorted(names):

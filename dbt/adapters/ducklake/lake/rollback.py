@@ -120,7 +120,7 @@ class _Rollback:
         if not self.dry_run:
             transaction.roll_back_all(schema)
         current, earlier = transaction.relations(schema), self.former.relations(schema)
-        present, past = ({_id(each): each for each in relations} for relations in (current, earlier))
+        present, past = ({each.relation_id: each for each in relations} for relations in (current, earlier))
         yield from self._restore_schemas(schema)
         for relation_id, relation in present.items():
             if relation_id not in past:
@@ -231,10 +231,6 @@ class _Rollback:
         """Return the relation with the current name of its schema, which may have been dropped and created again with different case."""
         schema = self.context.transaction.schema(relation.schema_name)
         return relation if schema is None else replace(relation, schema_name=schema.name)
-
-
-def _id(relation: Relation) -> int:
-    return relation.table_id if isinstance(relation, Table) else relation.view_id
 
 
 def _same(current: Relation | None, earlier: Table) -> bool:

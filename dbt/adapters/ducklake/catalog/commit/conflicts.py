@@ -76,6 +76,7 @@ def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()
         *(Action(Act.DROP_MACRO, macro_id, macro.schema_name, macro.name) for macro_id, macro in staged.dropped_macros.items()),
         *_row_actions(base, staged, known),
         *_input_actions(base, staged),
+        *_read_actions(base, staged),
         *(action for schema in staged.rolled_back for action in _rollback_actions(base, schema)),
     ]
 
@@ -159,6 +160,15 @@ def _input_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
             yield Action(Act.DEPEND_ON_ROWS, table_id, before.schema_name, before.name)
 
 
+def _read_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    """Yield that the changes depend on definitions that the transaction has read."""
+    if staged.lake_read:
+        yield Action(Act.READ_LAKE)
+    for schema, name in staged.names_read:
+        found = base.find(schema, name)
+        yield Action(Act.READ_DEFINITION, None if found is None else found.relation_id, schema, name)
+
+
 def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
     """Return the tables whose rows a concurrent writer changed and whose read set is known."""
     changed = {change.object_id for change in theirs if change.kind in CHANGES_OF_ROWS}
@@ -172,12 +182,13 @@ def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[
 
 def _require_untouched_rows(state: CommitState, table_id: int, records: Sequence[SnapshotRecord]) -> None:
     """Require that concurrent writers did not insert or delete rows of this transaction's read set."""
-    table = state.table(table_id)
-    change = concurrent_change(state, table, state.staged.rows[table_id].depends_on_rows)
+    table, changes = state.table(table_id), state.staged.rows[table_id]
+    change = concurrent_change(state, table, changes.depends_on_rows)
     if change is not None:
         writers = [each.writer for each in records if any(_changes_rows_of(table_id, logged) for logged in each.changes)]
+        act = "change" if changes.has_changes else Act.DEPEND_ON_ROWS.value
         raise ConflictError(
-            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on, "
+            f"cannot {act} {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on, "
             f"{' or '.join(writers[:_MAX_NAMED])}{_RUN_AGAIN}"
         )
 
@@ -192,13 +203,14 @@ def _schema_id(base: SnapshotReader, name: str) -> int | None:
 
 
 def _renamed(state: CommitState) -> Iterator[Renamed]:
-    """Yield the changed tables and views that a concurrent writer renamed; the logged change has only the new name."""
+    """Yield the changed and the read tables and views that a concurrent writer renamed; the logged change has only the new name."""
     start = state.base.snapshot.snapshot_id
+    read = [each for names in state.staged.names_read if (each := state.base.find(*names)) is not None]
     for table, key, ids in (
-        (t.table, t.table.c.table_id, [each for each in state.staged.tables if each >= 0]),
-        (t.view, t.view.c.view_id, [each for each in state.staged.views if each >= 0]),
+        (t.table, t.table.c.table_id, {*state.staged.tables, *(each.relation_id for each in read if isinstance(each, Table))}),
+        (t.view, t.view.c.view_id, {*state.staged.views, *(each.relation_id for each in read if isinstance(each, View))}),
     ):
-        for batch in batches(ids, state.database.dialect.batch_size):
+        for batch in batches([each for each in ids if each >= 0], state.database.dialect.batch_size):
             query: Select[Any] = select(key).where(key.in_(batch), table.c.begin_snapshot > start)
             yield from (Renamed(found) for found in state.connection.scalars(query))
 

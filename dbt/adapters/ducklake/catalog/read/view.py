@@ -77,8 +77,7 @@ class CatalogView(ABC):
         changed = {*self.staged.tables, *self.staged.views}
         found = [each for each in self.definitions.names(schema_name) if each.relation_id not in changed]
         for each in self._changed(schema_name):
-            relation_id = each.table_id if isinstance(each, Table) else each.view_id
-            found.append(RelationName(relation_id, each.schema_name, each.name, isinstance(each, Table)))
+            found.append(RelationName(each.relation_id, each.schema_name, each.name, isinstance(each, Table)))
         return sorted(found, key=lambda name: (name.schema_name, name.name))
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:

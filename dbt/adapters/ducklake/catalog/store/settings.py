@@ -12,6 +12,8 @@ from ...errors import ConfigurationError
 from ...format.paths import WITHOUT_PASSWORD, has_password
 from .location import CatalogLocation, parse_location
 
+ISOLATION_LEVELS = ("snapshot", "serializable")
+
 
 @dataclass(frozen=True)
 class CatalogSettings:
@@ -41,6 +43,10 @@ class CatalogSettings:
     """The number of rows up to which a statement's rows are inlined, unless an option of the lake sets it."""
     automatic_migration: bool | None = None
     """Whether to migrate a lake of an older format version to the current one when it is opened; by default no."""
+    isolation_level: str | None = None
+    """`snapshot`, the default, or `serializable`: a concurrent change of what a transaction has read is a conflict in tables that it also
+    changes, or in all tables.
+    """
     snapshot_version: int | None = None
     """Open the lake read-only at this snapshot, which is then its newest."""
     snapshot_time: datetime | None = None
@@ -54,6 +60,8 @@ class CatalogSettings:
         limit = self.data_inlining_row_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise ConfigurationError(f"`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit!r}")
+        if self.isolation_level not in (None, *ISOLATION_LEVELS):
+            raise ConfigurationError(f"`isolation_level` must be {' or '.join(ISOLATION_LEVELS)}, not {self.isolation_level!r}")
         if self.data_path is not None and has_password(self.data_path):
             raise ConfigurationError(f"`data_path` contains a password or a secret key; {WITHOUT_PASSWORD}")
         try:
@@ -65,6 +73,11 @@ class CatalogSettings:
     def location(self) -> CatalogLocation:
         """The catalog database."""
         return parse_location(self.path, metadata_schema=self.metadata_schema)
+
+    @property
+    def is_serializable(self) -> bool:
+        """Whether the committed transactions are equivalent to a serial order."""
+        return self.isolation_level == "serializable"
 
     @property
     def is_past(self) -> bool:

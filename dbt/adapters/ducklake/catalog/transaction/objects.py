@@ -216,7 +216,7 @@ class ObjectStaging:
     def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
         _require_name("table or view", name)
         taken = self._view.find(schema_name, name)
-        if taken is not None and own_id != (taken.table_id if isinstance(taken, Table) else taken.view_id):
+        if taken is not None and own_id != taken.relation_id:
             kind = "table" if isinstance(taken, Table) else "view"
             raise StatementError(f"{kind} {taken.schema_name}.{taken.name} already exists")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...errors import StatementError
-from ...format.files import Condition
 from ...format.identifiers import fold
 from ...format.objects import Relation, Snapshot
 from ..read.reader import DefinitionCache
 from ..staged import CommitMessage, Staged
 from ..store.retries import RetrySettings
 from .merging import changed_relations, difference, merged
+from .read_set import ReadSet
 from .staging import Staging
 from .transaction import Transaction
 
@@ -36,6 +36,7 @@ class SharedTransaction:
         require_writable: raises an error if changes are not allowed.
         start: staged changes of others, which its transactions see and its commit leaves out.
         ids: the ids of new objects; shared transactions that see each other's changes share them.
+        serializable: as in `Transaction`, for everything that was added together.
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class SharedTransaction:
         require_writable: Callable[[], None],
         start: Staged | None = None,
         ids: Iterator[int] | None = None,
+        *,
+        serializable: bool = False,
     ) -> None:
         self._begun = cache, snapshot, retry
         self._staging = Staging(require_writable, ids=ids)
         self._start = self._staging.changes = start or Staged()
-        self._whole = Transaction(cache, snapshot, retry, self._staging)
+        self._whole = Transaction(cache, snapshot, retry, self._staging, serializable=serializable)
         self._lock = threading.Lock()
         self._seen: frozenset[int] = frozenset()
         self.parts: list[Part] = []
@@ -70,14 +73,14 @@ class SharedTransaction:
         with self._lock:
             return _Branch(self, *self._begun, Staging(require_writable, self._staging))
 
-    def add(self, start: Staged, changed: Staged, files: Iterable[str], reads: Iterable[tuple[int | None, Condition]]) -> None:
+    def add(self, start: Staged, changed: Staged, files: Iterable[str], reads: ReadSet) -> None:
         """Add the changes of a transaction.
 
         Args:
             start: the staged changes that the transaction started from.
             changed: the same with its own changes.
             files: the paths of all files that it staged.
-            reads: table id (None: any table) and condition of the rows that its queries read.
+            reads: what it has read.
 
         Raises:
             ConflictError: another transaction added changes in the meantime that conflict with these.
@@ -88,13 +91,11 @@ class SharedTransaction:
             current = self._staging.changes
             message = changed.commit_message
             changed = replace(changed, commit_message=None)
-            reads = list(reads)
-            together = changed if current is start else merged(start, changed, current, {table_id for table_id, _ in reads})
+            together = changed if current is start else merged(start, changed, current, reads.table_ids())
             difference(self._start, together)
             self._staging.changes = together
             self._staging.files.update(dict.fromkeys(files))
-            for table_id, condition in reads:
-                self._whole.record_read(table_id, condition)
+            self._whole.reads.update(reads)
             names = self._names(changed, changed_relations(start, changed))
             self.parts.append(Part(message or CommitMessage(), tuple(names)))
 
@@ -200,9 +201,8 @@ class _Branch(Transaction):
         staging.finished = True
         if not self.changes_catalog:
             return
-        reads = [(table_id, condition) for table_id, conditions in self._reads.items() for condition in conditions]
         try:
-            self._shared.add(self._start, self.staged, staging.files, reads)
+            self._shared.add(self._start, self.staged, staging.files, self.reads)
         except BaseException:
             staging.changes = Staged()
             raise

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import StatementError
-from ...format.files import ColumnFilter, Condition, Filters, InlinedDeletes, ScanPlan, WriteOptions
-from ...format.objects import Macro, Snapshot, Table, View
+from ...format.files import ColumnFilter, Filters, InlinedDeletes, ScanPlan, WriteOptions
+from ...format.objects import Macro, Relation, Snapshot, Table, View
 from ...format.options import Options
 from ..commit.commit import CommitProgress, commit, require_committable
 from ..commit.options import read_options
@@ -23,6 +23,7 @@ from ..read.view import CatalogView
 from ..staged import CommitMessage, RowChanges, Staged, put
 from ..store.retries import RetrySettings
 from .objects import ObjectStaging
+from .read_set import ReadSet
 from .rows import RowStaging
 from .staging import Staging
 
@@ -40,16 +41,22 @@ class Transaction(CatalogView):
         snapshot: the newest snapshot, to which the transaction is pinned.
         retry: the retry settings of the commit.
         staging: the staged changes.
+        serializable: whether a concurrent change of anything that the transaction has read is a conflict, and not only one of what it
+            changes itself.
     """
 
-    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, staging: Staging) -> None:
+    def __init__(
+        self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, staging: Staging, *, serializable: bool = False
+    ) -> None:
         super().__init__(snapshot)
         self.base = SnapshotReader(cache, snapshot)
         """The lake without the staged changes."""
         self._cache = cache
         self._retry = retry
         self._staging = staging
-        self._reads: dict[int | None, dict[Condition, None]] = {}
+        self._serializable = serializable
+        self.reads = ReadSet()
+        """What the transaction has read."""
         self.objects = ObjectStaging(self, self.base, self._staging, cache.data_path)
         """Stages changes to definitions and options."""
         self.rows = RowStaging(self, self._staging, cache.database, self._next_row_id)
@@ -85,7 +92,12 @@ class Transaction(CatalogView):
 
     def record_read(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
         """Record that a query reads the rows of a table that pass all filters; if the id is None, all rows of any table."""
-        self._reads.setdefault(table_id, {})[tuple(within)] = None
+        self.reads.add_rows(table_id, within)
+
+    def find(self, schema_name: str, name: str) -> Relation | None:
+        """Return the table or view with a name, or None."""
+        self.reads.add_name(schema_name, name)
+        return super().find(schema_name, name)
 
     def row_bytes(self, table: Table) -> float | None:
         """Return the average size of a row in the table's data files, in bytes; None if it is not known."""
@@ -236,12 +248,8 @@ class Transaction(CatalogView):
             self._staging.changes = Staged()
 
     def _with_reads(self, staged: Staged) -> Staged:
-        """Return staged changes with the rows that queries read added to the read sets of changed tables."""
-        for table_id, changes in staged.rows.items():
-            if changes.depends_on_rows or changes.has_changes:
-                read = (*self._reads.get(table_id, ()), *self._reads.get(None, ()))
-                staged = staged.with_rows(table_id, changes.depending_on(read))
-        return staged
+        """Return staged changes with what the isolation level requires of what was read."""
+        return self.reads.of_all_tables(staged) if self._serializable else self.reads.of_changed_tables(staged)
 
     def _next_row_id(self, table: Table) -> int:
         """Return the first row id that staged rows get if no concurrent writer inserts rows.
