@@ -248,3 +248,17 @@ def test_a_dollar_with_braces_is_text(lake: LakeSession) -> None:
         assert rows(lake, "SELECT ${x} + 1") == [(2,)]
     finally:
         lake.execute("SET spark.sql.variable.substitute = false")
+
+
+def test_statements_of_spark_about_its_own_tables(lake: LakeSession) -> None:
+    own = "spark_catalog.default.partitioned_table_of_spark"
+    lake.spark().sql(f"CREATE TABLE {own} (a INT, b INT) USING parquet PARTITIONED BY (b)")
+    try:
+        lake.spark().sql(f"INSERT INTO {own} VALUES (1, 2)")
+        lake.execute(f"ANALYZE TABLE {own} COMPUTE STATISTICS")
+        assert rows(lake, f"SHOW PARTITIONS {own}") == [("b=2",)]
+        assert "InsertIntoHadoopFsRelationCommand" in rows(lake, f"EXPLAIN INSERT INTO {own} SELECT id, 3 FROM t")[0][0]
+        with pytest.raises(StatementError, match="SHOW CREATE TABLE t shows the keys"):
+            lake.execute("SHOW PARTITIONS t")
+    finally:
+        lake.spark().sql(f"DROP TABLE {own}")

@@ -17,6 +17,7 @@ from dbt.adapters.ducklake.sql.values import (
     Describe,
     DescribeDetail,
     DescribeHistory,
+    Foreign,
     Name,
     PassThrough,
     Query,
@@ -117,8 +118,6 @@ PASSED_THROUGH = [
     "cache table c as select * from t",
     "uncache table if exists c",
     "clear cache",
-    "refresh table t",
-    "analyze table t compute statistics",
     "insert overwrite directory '/x' using parquet select * from t",
     "begin declare x int; select * from t; end",
     "execute immediate 'select 1'",
@@ -157,6 +156,28 @@ def test_statements_that_only_spark_can_answer(text: str) -> None:
 @pytest.mark.parametrize("text", PASSED_THROUGH)
 def test_sparks_own_statements_pass_with_their_names(text: str) -> None:
     assert parse(text) == PassThrough(references(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("refresh table t", "t"),
+        ("analyze table a.t compute statistics", "a.t"),
+        ("show partitions x.a.t", "x.a.t"),
+        ("explain insert into table t select * from u", "t"),
+    ],
+)
+def test_statements_that_spark_runs_for_its_own_tables(text: str, name: str) -> None:
+    found = parse(text)
+    assert isinstance(found, Foreign)
+    assert (str(found.name), found.query) == (name, references(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["refresh function f", "refresh '/path'", "explain select 1", "explain (select * from t)", "show partitions"]
+)
+def test_statements_that_only_look_like_these(text: str) -> None:
+    assert not isinstance(parse(text), Foreign)
 
 
 @pytest.mark.parametrize("text", VERBATIM)

@@ -81,6 +81,10 @@ def run(env: Environment, statement: v.Statement) -> Result:
             result = _rows(env, env.query(query), query)
         case v.PassThrough(query):
             result = _passed_through(env, query)
+        case v.Foreign(name, instead, query):
+            if env.find(name) is not None:
+                raise StatementError(instead)
+            result = _passed_through(env, query)
         case _:
             result = _RUNNERS[type(statement)](env, statement)
     sizes = [size for path, size in env.transaction.written_files().items() if path not in before]

@@ -17,6 +17,7 @@ from .definitions import (
     create_view,
     drop,
 )
+from .foreign import foreign
 from .inspection import call, checkpoint, describe, show, transaction, use
 from .merge import merge
 from .references import fragment
@@ -61,6 +62,9 @@ def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first w
         return PassThrough(Sql(text.rstrip().rstrip(";")))
     source = _one_statement(text)
     cursor = Cursor(source)
+    unsupported = foreign(cursor)
+    if unsupported is not None:
+        return unsupported
     ctes = with_clause(cursor)
     match cursor.peek().word:
         case "INSERT" if cursor.peek(2).word not in ("DIRECTORY", "LOCAL"):

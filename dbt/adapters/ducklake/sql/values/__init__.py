@@ -41,6 +41,7 @@ from .session import (
     Describe,
     DescribeDetail,
     DescribeHistory,
+    Foreign,
     PassThrough,
     Query,
     Rollback,
@@ -84,6 +85,7 @@ Statement = (
     | DescribeDetail
     | Query
     | PassThrough
+    | Foreign
 )
 
 __all__ = [
@@ -117,6 +119,7 @@ __all__ = [
     "DropMacro",
     "DropRelation",
     "DropSchema",
+    "Foreign",
     "FunctionCall",
     "Insert",
     "Literal",

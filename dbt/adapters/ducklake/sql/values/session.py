@@ -116,3 +116,12 @@ class PassThrough:
     """A statement that Spark runs (SET, CREATE TEMPORARY FUNCTION, CACHE TABLE, …), at once and with its names bound."""
 
     query: Sql
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A statement about a table that Spark runs if the table is in no lake. For a table of a lake, `instead` says what to do."""
+
+    name: Name
+    instead: str
+    query: Sql

@@ -1,0 +1,66 @@
+"""Parse statements of Spark, Hive and Delta Lake that a lake does not have, to say what to do instead."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from .references import fragment
+from .tokens import Cursor
+from .values import Foreign
+
+_STATISTICS = "leave it out: each commit stores the statistics of its files"
+_NEWEST = "leave it out: each statement reads the newest snapshot"
+_LISTED = "leave it out: the catalog lists all files of a table. CALL lake.add_data_files('t', ['file.parquet']) adds existing ones"
+_COMPACT = (
+    "CALL lake.merge_adjacent_files('t') merges small files, CALL lake.rewrite_data_files('t') removes deleted rows, CHECKPOINT does both"
+)
+_REMOVE = "CALL lake.expire_snapshots(older_than => …), then CALL lake.cleanup_old_files(), remove old files; CHECKPOINT does both"
+_RESTORE = "CALL lake.rollback(version => …, table_name => 't') restores an earlier snapshot"
+_KEYS = "SHOW CREATE TABLE t shows the keys, SELECT DISTINCT their values, and CALL lake.list_files('t') the files"
+_INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("OPTIMIZE",), _COMPACT),
+    (("REORG", "TABLE"), _COMPACT),
+    (("VACUUM",), _REMOVE),
+    (("RESTORE", "TABLE"), _RESTORE),
+    (("RESTORE",), _RESTORE),
+    (("ANALYZE", "TABLE"), _STATISTICS),
+    (("REFRESH", "TABLE"), _NEWEST),
+    (("MSCK", "REPAIR", "TABLE"), _LISTED),
+    (("REPAIR", "TABLE"), _LISTED),
+    (("FSCK", "REPAIR", "TABLE"), _LISTED),
+    (("SHOW", "PARTITIONS"), _KEYS),
+)
+"""The first words of a statement, before the name of the table, and what to do instead."""
+_EXPLAINED = ({"INSERT", "INTO", "OVERWRITE", "TABLE"}, {"MERGE", "INTO"}, {"UPDATE"}, {"DELETE", "FROM"})
+"""The words of a change before the name of its table."""
+_EXPLAIN = "EXPLAIN shows the plan of a query: EXPLAIN the query from which the change gets its rows"
+
+
+def foreign(cursor: Cursor) -> Foreign | None:
+    """Return a statement that Spark runs only for tables outside of lakes, with what to do instead; None for any other statement."""
+    for words, instead in _INSTEAD:
+        if cursor.at(*words):
+            return _about(cursor, len(words), " ".join(words), instead)
+    return _explained(cursor) if cursor.at("EXPLAIN") else None
+
+
+def _explained(cursor: Cursor) -> Foreign | None:
+    """Return EXPLAIN of a change of rows; None for EXPLAIN of a query."""
+    ahead = 2 if cursor.peek(1).word in ("EXTENDED", "CODEGEN", "COST", "FORMATTED") else 1
+    for words in _EXPLAINED:
+        if cursor.peek(ahead).word in words - {"INTO", "OVERWRITE", "TABLE", "FROM"}:
+            change = cursor.peek(ahead).word
+            while cursor.peek(ahead).word in words:
+                ahead += 1
+            return _about(cursor, ahead, f"EXPLAIN {change}", _EXPLAIN)
+    return None
+
+
+def _about(cursor: Cursor, skipped: int, words: str, instead: str) -> Foreign | None:
+    """Return a statement whose table follows after some tokens; None if no name follows, which is Spark's error to report."""
+    rest = Cursor(cursor.source)
+    rest.position = cursor.position + skipped
+    try:
+        name = rest.name()
+    except StatementError:
+        return None
+    return Foreign(name, f"{words} is not supported: {instead}", fragment(cursor.source, whole=True))
