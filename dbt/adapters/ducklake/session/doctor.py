@@ -81,7 +81,8 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
         try:
             found = LakeCatalog.find(place.settings)
         except EngineError as error:
-            raise ConfigurationError(f"{error}. {_UNREACHABLE if place.settings.location.file is None else _UNREADABLE}") from error
+            advice = _UNREACHABLE if place.settings.location.file is None else _UNREADABLE
+            raise ConfigurationError(f"{' '.join(str(error).split()).rstrip('.?')}. {advice}") from error
         if found is None:
             if place.settings.encrypted:
                 place.encrypted = True

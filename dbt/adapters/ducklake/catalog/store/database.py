@@ -79,7 +79,7 @@ class Database:
             with self._read_transaction() as connection:
                 yield connection
         except ConcurrentWriteError as error:
-            raise self._busy(error) from error
+            raise self.busy(error) from error
 
     def read(self, work: Callable[[Connection], T], retry: RetrySettings) -> T:
         """Return the result of a function that gets a reading transaction. While other writers keep the database busy, wait and retry.
@@ -95,7 +95,7 @@ class Database:
         try:
             return retry.policy(ConcurrentWriteError)(attempt)
         except ConcurrentWriteError as error:
-            raise self._busy(error) from error
+            raise self.busy(error) from error
 
     @contextmanager
     def _read_transaction(self, **options: bool) -> Iterator[Connection]:
@@ -107,8 +107,12 @@ class Database:
                 with naming_damaged_rows(connection):
                     yield connection
 
-    def _busy(self, error: ConcurrentWriteError) -> EngineError:
-        return EngineError(f"other writers keep the catalog database {self.location} busy: {error}")
+    def busy(self, error: ConcurrentWriteError) -> EngineError:
+        """Return the error for a database that other writers kept busy in all attempts."""
+        return EngineError(
+            f"other writers keep the catalog database {self.location} busy ({error}). Run it again when they have finished, "
+            "or end the program that keeps it locked"
+        )
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

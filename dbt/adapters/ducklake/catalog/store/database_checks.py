@@ -96,7 +96,7 @@ def _undone(database: Database) -> Iterator[Connection]:
     except _Undo:
         return
     except ConcurrentWriteError as error:
-        raise EngineError(f"other writers keep the catalog database {database.location} busy: {error}") from error
+        raise database.busy(error) from error
     except EngineError as error:
         if not connected:
             raise

@@ -72,10 +72,6 @@ def launch(
     log = open_log(settings.log_path)
     try:
         jvm = _start(java, config, settings.fast_start, archive, log, started, spawn if keeping is None else keeping.spawn)
-    except JvmEndedError as error:
-        raise ConfigurationError(
-            f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Its log ends:\n{tail(log)}"
-        ) from error
     except OSError as error:
         raise ConfigurationError(f"Spark could not be started: {error}") from error
     if keeping is not None:
@@ -108,16 +104,33 @@ def _start(
     started: Callable[[Any], None] | None,
     spawn: Spawn,
 ) -> Jvm:
-    """Start the JVM; if it does not start with its archive, start it again without."""
+    """Start the JVM; if it does not start with its archive, start it again without.
+
+    Raises:
+        ConfigurationError: it ended; the message has the end of its log.
+        OSError: the process could not be started.
+    """
     used = archive if archive is not None and archive.use() else None
+    begin = log.seek(0, os.SEEK_END)
     try:
         return start_jvm(java.home, with_java_options(config, fast_start, used), log, started, spawn)
-    except JvmEndedError:
+    except JvmEndedError as error:
         if used is None:
-            raise
+            raise _not_started(java, log, begin) from error
+    begin = log.seek(0, os.SEEK_END)
+    try:
         jvm = start_jvm(java.home, with_java_options(config, fast_start, None), log, started, spawn)
-        used.discard()
-        return jvm
+    except JvmEndedError as error:
+        raise _not_started(java, log, begin) from error
+    used.discard()
+    return jvm
+
+
+def _not_started(java: Java, log: IO[bytes], begin: int) -> ConfigurationError:
+    return ConfigurationError(
+        f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Check `spark.master` and `spark.config` in the "
+        f"profile, and the environment. Its log ends:\n{tail(log, begin)}"
+    )
 
 
 def with_java_options(config: Mapping[str, str], fast_start: bool, archive: ClassArchive | None) -> dict[str, str]:
@@ -167,11 +180,11 @@ def open_log(log_path: str | None) -> IO[bytes]:
     return path.open("a+b")
 
 
-def tail(log: IO[bytes]) -> str:
-    """Return the last LOG_TAIL_BYTES of a log as text."""
+def tail(log: IO[bytes], begin: int) -> str:
+    """Return at most the last LOG_TAIL_BYTES of what a log has after `begin` bytes, as text."""
     log.flush()
     size = log.seek(0, os.SEEK_END)
-    log.seek(max(0, size - LOG_TAIL_BYTES))
+    log.seek(max(begin, size - LOG_TAIL_BYTES))
     return log.read().decode("utf-8", "replace").strip()
 
 
