@@ -224,7 +224,7 @@ def test_a_concurrent_writer_does_not_take_row_ids_that_the_transaction_read(pre
     me = prepared.begin()
     table = table_of(me)
     me.rows.add_files(table, [file_of(table)])
-    ids = me.staged.rows[table.table_id].staged_ids()
+    ids = {staged.file_id for staged in me.staged.rows[table.table_id].files}
     staged = next(each for each in me.scan_plan(table).files if each.data_file_id in ids)
     assert staged.row_id_start == 20
     me.rows.delete_rows(table, ended_files=[staged.data_file_id])

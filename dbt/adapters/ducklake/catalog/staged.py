@@ -172,10 +172,6 @@ class RowChanges:
         if self.restored is not None:
             yield from self.restored.written()
 
-    def staged_ids(self) -> frozenset[int]:
-        """Return the ids of the staged data files."""
-        return frozenset(staged.file_id for staged in self.files)
-
     def layouts(self) -> list[tuple[Column, ...]]:
         """Return the columns with which the staged files were written, each once."""
         return list(dict.fromkeys(staged.columns for staged in self.files))
