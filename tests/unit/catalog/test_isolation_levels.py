@@ -130,6 +130,16 @@ def test_a_transaction_that_changes_nothing_has_no_conflict(lake: LakeCatalog) -
     assert transaction.commit() is None
 
 
+def test_what_a_failed_statement_has_read_counts(lake: LakeCatalog) -> None:
+    def fails(transaction: Transaction) -> None:
+        savepoint = transaction.savepoint()
+        transaction.rows.depends_on_rows(table_of(transaction), [LOW])
+        transaction.restore(savepoint)
+
+    assert conflict(lake, fails, adds("t", 105, 106)) is None
+    assert "inserted rows that this one depends on" in (conflict(lake, fails, adds("t")) or "")
+
+
 @pytest.mark.parametrize(("theirs", "is_conflict"), [(adds("t"), True), (makes("w"), True), (makes("x"), False)])
 def test_transactions_that_are_committed_together(lake: LakeCatalog, theirs: Work, is_conflict: bool) -> None:
     shared = lake.begin_shared()
