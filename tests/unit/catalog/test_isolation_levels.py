@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -154,6 +155,19 @@ def test_transactions_that_are_committed_together(lake: LakeCatalog, theirs: Wor
         return
     with pytest.raises(ConflictError):
         shared.require_committable()
+
+
+@pytest.mark.parametrize(("serializable", "is_conflict"), [(True, True), (False, False)])
+def test_a_transaction_of_a_run_that_changes_nothing(place: CatalogPlace, lake: LakeCatalog, serializable: bool, is_conflict: bool) -> None:
+    with place.open(isolation_level="serializable" if serializable else "snapshot") as other:
+        shared = other.begin_shared()
+        for work in (reads(), adds("u")):
+            transaction = shared.begin(lambda: None)
+            work(transaction)
+            transaction.commit()
+        committed(lake, adds("t"))
+        with pytest.raises(ConflictError) if is_conflict else nullcontext():
+            shared.require_committable()
 
 
 def test_other_levels_are_refused() -> None:
