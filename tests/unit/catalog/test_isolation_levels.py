@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.staged import CommitMessage
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError
@@ -168,6 +170,24 @@ def test_a_transaction_of_a_run_that_changes_nothing(place: CatalogPlace, lake: 
         committed(lake, adds("t"))
         with pytest.raises(ConflictError) if is_conflict else nullcontext():
             shared.require_committable()
+
+
+@pytest.mark.parametrize("name", ["t", "v"])
+def test_renames_that_a_transaction_has_seen_are_no_conflict(lake: LakeCatalog, name: str) -> None:
+    ids = count(-1, -1)
+    earlier = lake.begin_shared(ids=ids)
+    transaction = earlier.begin(lambda: None)
+    renames(name)(transaction)
+    transaction.commit()
+    later = lake.begin_shared(earlier.own(), ids)
+    transaction = later.begin(lambda: None)
+    for work in (looks_up(name), looks_up("renamed"), adds("u")):
+        work(transaction)
+    transaction.commit()
+    snapshot = earlier.commit(CommitMessage())
+    assert snapshot is not None
+    later.record_published(snapshot)
+    later.require_committable()
 
 
 def test_other_levels_are_refused() -> None:
