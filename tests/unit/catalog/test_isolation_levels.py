@@ -172,6 +172,18 @@ def test_a_transaction_of_a_run_that_changes_nothing(place: CatalogPlace, lake: 
             shared.require_committable()
 
 
+def test_the_rows_of_failed_tests_are_kept_whatever_the_run_has_read(lake: LakeCatalog) -> None:
+    shared = lake.begin_shared()
+    for works in ((reads(), adds("u")), (reads(), makes("failures"))):
+        transaction = shared.begin(lambda: None)
+        for work in works:
+            work(transaction)
+        transaction.commit()
+    committed(lake, adds("t"))
+    shared.keep([("main", "failures")])
+    assert shared.commit(CommitMessage()) is not None
+
+
 @pytest.mark.parametrize("name", ["t", "v"])
 def test_renames_that_a_transaction_has_seen_are_no_conflict(lake: LakeCatalog, name: str) -> None:
     ids = count(-1, -1)

@@ -139,7 +139,10 @@ class SharedTransaction:
         self._whole.require_committable(replace(self.own(), seen=self._seen))
 
     def keep(self, names: Collection[tuple[str, str]]) -> None:
-        """Discard everything but the tables with these names (schema, table), and the new schemas that they are in."""
+        """Discard everything but the tables with these names (schema, table), and the new schemas that they are in.
+
+        What was read no longer counts: their rows describe changes that are discarded.
+        """
         wanted = {(fold(schema), fold(name)) for schema, name in names}
         staged = self.own()
 
@@ -150,6 +153,7 @@ class SharedTransaction:
         with self._lock:
             self._staging.changes = staged.only_tables({key for key in _changed(staged) if is_wanted(key)})
             self._start = Staged()
+            self._whole.reads = ReadSet()
 
     def _definitions(self, staged: Staged, relation_id: int) -> list[Relation]:
         """Return the definitions of a table or view, the committed and the staged one."""
