@@ -14,8 +14,10 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.staged import CommitMessage
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError
+from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, DataError
 from dbt.adapters.ducklake.format.files import ColumnFilter
+from dbt.adapters.ducklake.lake.alter import set_nullable
+from dbt.adapters.ducklake.lake.context import Context
 from tests.catalog_objects import COLUMNS, committed, table_of, view_of
 from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import create, file_of, insert
@@ -141,6 +143,19 @@ def test_what_a_failed_statement_has_read_counts(lake: LakeCatalog) -> None:
 
     assert conflict(lake, fails, adds("t", 105, 106)) is None
     assert "inserted rows that this one depends on" in (conflict(lake, fails, adds("t")) or "")
+
+
+def test_what_a_failed_set_not_null_has_read_counts(lake: LakeCatalog) -> None:
+    def spark() -> Any:
+        raise DataError("the column contains NULLs")
+
+    def fails(transaction: Transaction) -> None:
+        savepoint = transaction.savepoint()
+        with pytest.raises(DataError):
+            set_nullable(Context(lake, transaction, spark), table_of(transaction), ("a",), False)
+        transaction.restore(savepoint)
+
+    assert "cannot use the rows of main.t: " in (conflict(lake, fails, adds("t")) or "")
 
 
 @pytest.mark.parametrize(("theirs", "is_conflict"), [(adds("t"), True), (makes("w"), True), (makes("x"), False)])
