@@ -40,11 +40,20 @@ DROPPED_TABLE = (
     "B SELECT count(*), CAST(sum(n) AS BIGINT) FROM u",
     "B DROP TABLE w",
 )
+FAILED_STATEMENT = (
+    "A BEGIN",
+    "B BEGIN",
+    "A UPDATE t SET n = 2147483646 + id",
+    "A INSERT INTO u VALUES (7, 7)",
+    "B SELECT count(*), CAST(sum(n) AS BIGINT) FROM u",
+    "B DELETE FROM t WHERE id = 2",
+)
 CASES = {
     "rows": ROWS,
     "rows of a temporary view": VIEW,
     "a table that does not exist": ABSENT_TABLE,
     "a table that is dropped": DROPPED_TABLE,
+    "a statement that fails": FAILED_STATEMENT,
 }
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.staged import CommitMessage
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError
+from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, DataError
 from dbt.adapters.ducklake.format.files import ColumnFilter
+from dbt.adapters.ducklake.lake.alter import set_nullable
+from dbt.adapters.ducklake.lake.context import Context
 from tests.catalog_objects import COLUMNS, committed, table_of, view_of
 from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import create, file_of, insert
@@ -130,6 +135,29 @@ def test_a_transaction_that_changes_nothing_has_no_conflict(lake: LakeCatalog) -
     assert transaction.commit() is None
 
 
+def test_what_a_failed_statement_has_read_counts(lake: LakeCatalog) -> None:
+    def fails(transaction: Transaction) -> None:
+        savepoint = transaction.savepoint()
+        transaction.rows.depends_on_rows(table_of(transaction), [LOW])
+        transaction.restore(savepoint)
+
+    assert conflict(lake, fails, adds("t", 105, 106)) is None
+    assert "inserted rows that this one depends on" in (conflict(lake, fails, adds("t")) or "")
+
+
+def test_what_a_failed_set_not_null_has_read_counts(lake: LakeCatalog) -> None:
+    def spark() -> Any:
+        raise DataError("the column contains NULLs")
+
+    def fails(transaction: Transaction) -> None:
+        savepoint = transaction.savepoint()
+        with pytest.raises(DataError):
+            set_nullable(Context(lake, transaction, spark), table_of(transaction), ("a",), False)
+        transaction.restore(savepoint)
+
+    assert "cannot use the rows of main.t: " in (conflict(lake, fails, adds("t")) or "")
+
+
 @pytest.mark.parametrize(("theirs", "is_conflict"), [(adds("t"), True), (makes("w"), True), (makes("x"), False)])
 def test_transactions_that_are_committed_together(lake: LakeCatalog, theirs: Work, is_conflict: bool) -> None:
     shared = lake.begin_shared()
@@ -144,6 +172,49 @@ def test_transactions_that_are_committed_together(lake: LakeCatalog, theirs: Wor
         return
     with pytest.raises(ConflictError):
         shared.require_committable()
+
+
+@pytest.mark.parametrize(("serializable", "is_conflict"), [(True, True), (False, False)])
+def test_a_transaction_of_a_run_that_changes_nothing(place: CatalogPlace, lake: LakeCatalog, serializable: bool, is_conflict: bool) -> None:
+    with place.open(isolation_level="serializable" if serializable else "snapshot") as other:
+        shared = other.begin_shared()
+        for work in (reads(), adds("u")):
+            transaction = shared.begin(lambda: None)
+            work(transaction)
+            transaction.commit()
+        committed(lake, adds("t"))
+        with pytest.raises(ConflictError) if is_conflict else nullcontext():
+            shared.require_committable()
+
+
+def test_the_rows_of_failed_tests_are_kept_whatever_the_run_has_read(lake: LakeCatalog) -> None:
+    shared = lake.begin_shared()
+    for works in ((reads(), adds("u")), (reads(), makes("failures"))):
+        transaction = shared.begin(lambda: None)
+        for work in works:
+            work(transaction)
+        transaction.commit()
+    committed(lake, adds("t"))
+    shared.keep([("main", "failures")])
+    assert shared.commit(CommitMessage()) is not None
+
+
+@pytest.mark.parametrize("name", ["t", "v"])
+def test_renames_that_a_transaction_has_seen_are_no_conflict(lake: LakeCatalog, name: str) -> None:
+    ids = count(-1, -1)
+    earlier = lake.begin_shared(ids=ids)
+    transaction = earlier.begin(lambda: None)
+    renames(name)(transaction)
+    transaction.commit()
+    later = lake.begin_shared(earlier.own(), ids)
+    transaction = later.begin(lambda: None)
+    for work in (looks_up(name), looks_up("renamed"), adds("u")):
+        work(transaction)
+    transaction.commit()
+    snapshot = earlier.commit(CommitMessage())
+    assert snapshot is not None
+    later.record_published(snapshot)
+    later.require_committable()
 
 
 def test_other_levels_are_refused() -> None:

@@ -115,6 +115,7 @@ def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable
     """
     changed = evolution.set_nullable(table, path, nullable)
     if not nullable and evolution.find_column(table, path).nullable:
+        context.transaction.rows.depends_on_rows(table)
         plan = context.transaction.scan_plan(table)
         if plan.files or plan.inlined:
             rows = scan(context.spark(), plan)
@@ -122,7 +123,6 @@ def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable
                 raise DataError(
                     f"column {path[0]} of {table.schema_name}.{table.name} cannot be NOT NULL: it contains NULLs. UPDATE them first"
                 )
-        context.transaction.rows.depends_on_rows(table)
     context.transaction.objects.put_table(changed)
 
 

@@ -62,6 +62,7 @@ def clone_table(
     """
     transaction = context.transaction
     transaction.require_writable()
+    _record_reads(context, source, schema, [name])
     _require_committed(context, source, schema, [name])
     original = source.find(schema, name)
     if original is None:
@@ -110,7 +111,9 @@ def clone_schema(context: Context, source: SnapshotReader, schema: str, into: st
     if fold(schema) == fold(into):
         raise StatementError(f"schema {schema} cannot be cloned into itself; name another schema")
     names = source.names(original.name)
-    _require_committed(context, source, original.name, {each.name for each in [*names, *transaction.names(original.name)]})
+    known = {each.name for each in [*names, *transaction.names(original.name)]}
+    _record_reads(context, source, original.name, known)
+    _require_committed(context, source, original.name, known)
     _require_empty(context, into)
     target = create_schema(context, into, if_not_exists=True)
     work = _Clone(context, source, target, transaction.options())
@@ -191,16 +194,19 @@ class _Clone:
                 self.context.transaction.objects.set_option(option.key, option.value, target)
 
 
-def _require_committed(context: Context, source: SnapshotReader, schema: str, names: Iterable[str]) -> None:
-    """Require that the transaction has not changed the relations, which are cloned as they were when it began, and record the reads."""
+def _record_reads(context: Context, source: SnapshotReader, schema: str, names: Iterable[str]) -> None:
+    """Record that the clone depends on these relations, unless they are those of an earlier snapshot, which cannot change."""
     transaction = context.transaction
-    if source.snapshot != transaction.snapshot:
-        return
-    for name in names:
-        read = transaction.find(schema, name)
-        if isinstance(read, Table):
-            transaction.record_read(read.table_id)
-    if not transaction.has_changes:
+    if source.snapshot == transaction.snapshot:
+        for found in (transaction.find(schema, name) for name in names):
+            if isinstance(found, Table):
+                transaction.record_read(found.table_id)
+
+
+def _require_committed(context: Context, source: SnapshotReader, schema: str, names: Iterable[str]) -> None:
+    """Require that the transaction has not changed the relations, which are cloned as they were when it began."""
+    transaction = context.transaction
+    if source.snapshot != transaction.snapshot or not transaction.has_changes:
         return
     changed = []
     for name in sorted(names):

@@ -211,7 +211,9 @@ def _renamed(state: CommitState) -> Iterator[Renamed]:
         (t.view, t.view.c.view_id, {*state.staged.views, *(each.relation_id for each in read if isinstance(each, View))}),
     ):
         for batch in batches([each for each in ids if each >= 0], state.database.dialect.batch_size):
-            query: Select[Any] = select(key).where(key.in_(batch), table.c.begin_snapshot > start)
+            query: Select[Any] = select(key).where(
+                key.in_(batch), table.c.begin_snapshot > start, table.c.begin_snapshot.not_in(state.staged.seen)
+            )
             yield from (Renamed(found) for found in state.connection.scalars(query))
 
 

@@ -54,6 +54,7 @@ class SharedTransaction:
         self._staging = Staging(require_writable, ids=ids)
         self._start = self._staging.changes = start or Staged()
         self._whole = Transaction(cache, snapshot, retry, self._staging, serializable=serializable)
+        self._serializable = serializable
         self._lock = threading.Lock()
         self._seen: frozenset[int] = frozenset()
         self.parts: list[Part] = []
@@ -99,6 +100,12 @@ class SharedTransaction:
             names = self._names(changed, changed_relations(start, changed))
             self.parts.append(Part(message or CommitMessage(), tuple(names)))
 
+    def add_reads(self, reads: ReadSet) -> None:
+        """Add what a transaction without changes has read, which only serializability requires to be unchanged."""
+        if self._serializable:
+            with self._lock:
+                self._whole.reads.update(reads)
+
     def own(self) -> Staged:
         """Return the changes without those that it started from."""
         return difference(self._start, self._staging.changes)
@@ -132,7 +139,10 @@ class SharedTransaction:
         self._whole.require_committable(replace(self.own(), seen=self._seen))
 
     def keep(self, names: Collection[tuple[str, str]]) -> None:
-        """Discard everything but the tables with these names (schema, table), and the new schemas that they are in."""
+        """Discard everything but the tables with these names (schema, table), and the new schemas that they are in.
+
+        What was read no longer counts: their rows describe changes that are discarded.
+        """
         wanted = {(fold(schema), fold(name)) for schema, name in names}
         staged = self.own()
 
@@ -143,6 +153,7 @@ class SharedTransaction:
         with self._lock:
             self._staging.changes = staged.only_tables({key for key in _changed(staged) if is_wanted(key)})
             self._start = Staged()
+            self._whole.reads = ReadSet()
 
     def _definitions(self, staged: Staged, relation_id: int) -> list[Relation]:
         """Return the definitions of a table or view, the committed and the staged one."""
@@ -189,7 +200,7 @@ class _Branch(Transaction):
         return replace(self.staged, commit_message=self._start.commit_message) != self._start
 
     def commit(self) -> None:
-        """Add the changes to the shared transaction.
+        """Add the changes, or what was read if there are none, to the shared transaction.
 
         Raises:
             ConflictError: another transaction changed the same object in the meantime.
@@ -200,6 +211,7 @@ class _Branch(Transaction):
             raise StatementError("the transaction is over; begin another one")
         staging.finished = True
         if not self.changes_catalog:
+            self._shared.add_reads(self.reads)
             return
         try:
             self._shared.add(self._start, self.staged, staging.files, self.reads)

@@ -194,7 +194,10 @@ class Transaction(CatalogView):
         return self.staged
 
     def restore(self, savepoint: Savepoint) -> None:
-        """Discard everything staged since a savepoint."""
+        """Discard everything staged since a savepoint; what was read since then still counts, because a statement may have failed on it."""
+        for table_id, changes in self.staged.rows.items():
+            for within in changes.depends_on_rows:
+                self.record_read(table_id, within)
         reserved = {table_id: changes.reserved_row_ids for table_id, changes in self.staged.rows.items()}
         rows = {
             table_id: replace(changes, reserved_row_ids=max(changes.reserved_row_ids, reserved.get(table_id, 0)))
