@@ -18,8 +18,8 @@ from ..store import tables as t
 def schema_uuids(connection: Connection) -> list[str]:
     """Return the UUIDs of all schemas in the catalog, oldest first, including dropped schemas."""
     columns = t.schema.c
-    uuids = connection.scalars(select(columns.schema_uuid).order_by(columns.schema_id))
-    return [str(uuid) for uuid in uuids if uuid]
+    rows = connection.execute(select(columns.schema_uuid).order_by(columns.schema_id))
+    return [str(row.schema_uuid) for row in rows if row.schema_uuid]
 
 
 def schema_directories(connection: Connection, data_path: str) -> dict[int, str]:
