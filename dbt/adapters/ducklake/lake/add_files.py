@@ -54,7 +54,7 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
     """Require that no file is already in the lake or found twice, even under different paths.
 
     Raises:
-        LakeError: a file is.
+        LakeError: a file is in the lake, or is named twice.
     """
     real_paths = [_real_path(file.path) for file in found]
     names = {path.rpartition("/")[2] for path in (*real_paths, *(file.path for file in found))}

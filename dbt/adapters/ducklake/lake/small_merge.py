@@ -55,10 +55,10 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
     """
     usable = usable_keys(source.alias(request.source_alias), request.keys)
     can_match_here = bool(usable) and request.only_compares and not request.virtual
-    whole_rows = source_columns(source, request.source_alias) if can_match_here else None
+    row_struct = source_columns(source, request.source_alias) if can_match_here else None  # SQL of a row as a struct, and its type
     extra_columns, names = key_columns(usable), key_names(usable)
-    if whole_rows is not None:
-        extra_columns.append(whole_rows[0])
+    if row_struct is not None:
+        extra_columns.append(row_struct[0])
         names.append(SOURCE_COLUMNS)
     rows = candidates(source, request.source_alias, table.columns, request.not_matched, extra_columns)
     columns = table.columns if request.not_matched else ()
@@ -67,7 +67,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
         if found is None:
             return None
         keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
-        local = None if whole_rows is None else LocalSource(found, whole_rows[1], keys)
+        local = None if row_struct is None else LocalSource(found, row_struct[1], keys)
         return SmallSource(found, ranges_of(found, usable), max_rows, local)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
@@ -116,7 +116,7 @@ def merge_small(
 def _local_pairs(
     context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource, columns: tuple[Column, ...]
 ) -> pa.Table | None:
-    """Return the pairs of a small target, with the new values of `columns`; None if the target is not small, or an expression fails."""
+    """Return the pairs, with the new values of `columns`, if this process has read both sides; None if Spark must find them."""
     if source.local is None or target.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)

@@ -33,10 +33,10 @@ def _name_parts(value: object) -> tuple[str, ...]:
 
 
 def _check_arguments(env: Environment, given: Arguments) -> None:
-    """Check the arguments that depend on each other, and that the clone stays in the lake.
+    """Check the arguments that depend on each other, and that the clone is in the same lake.
 
     Raises:
-        StatementError: they do not fit.
+        StatementError: arguments are missing or contradict each other, or `into` is in another lake.
     """
     table, into = given["table_name"], given["into"]
     if not into or not (table or given["schema"]):

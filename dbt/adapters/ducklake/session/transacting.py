@@ -52,7 +52,7 @@ class TransactionalWork(SparkWork):
 
     @property
     def database(self) -> str:
-        """The current lake, which names without a lake mean; USE changes it."""
+        """The current lake, in which names without a lake are looked up; USE changes it."""
         return self._state.lake
 
     @property
@@ -227,7 +227,7 @@ class TransactionalWork(SparkWork):
         raise AssertionError("the loop above returns or raises")
 
     def _announce_retry_and_wait(self, conflict: ConflictError, replan: int) -> None:
-        """Tell the user of attempt `replan + 2`, and wait before it, longer each time."""
+        """Tell the user that the work is tried again, and wait first, longer after each of the `replan` retries before this one."""
         reason = str(conflict).partition(";")[0]
         self.notify(f"{reason}. Trying again at the newest snapshot (attempt {replan + 2} of {REPLANS + 1})")
         self._require_not_cancelled()

@@ -198,7 +198,7 @@ def _decimal(text: str) -> Literal:
     precision = max(len(digits), scale)
     if precision > _MAX_DIGITS:
         raise _NotConstantError
-    return Literal(f"decimal({precision},{scale})", number if number else number.copy_abs())  # Spark has no -0
+    return Literal(f"decimal({precision},{scale})", number if number else number.copy_abs())  # Spark's decimals have no -0
 
 
 def _type(cursor: Cursor) -> str:

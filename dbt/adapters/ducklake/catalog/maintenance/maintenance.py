@@ -56,7 +56,7 @@ class Maintenance:
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
         """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None."""
         with self.database.reading() as connection:
-            return read_scheduled(connection, self.database.dialect, self.data_path, older_than)
+            return _read_scheduled(connection, self.database.dialect, self.data_path, older_than)
 
     def remove_scheduled_rows(self, files: Collection[ScheduledFile]) -> None:
         """Remove the catalog rows of scheduled files that have been deleted.
@@ -66,7 +66,7 @@ class Maintenance:
             ConflictError: other writers kept the catalog busy.
         """
         if files:
-            self._write(lambda connection: remove_scheduled_rows(connection, files))
+            self._write(lambda connection: _remove_scheduled_rows(connection, files))
 
     def needed_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads."""
@@ -112,7 +112,7 @@ class ScheduledFile:
     """When it was scheduled."""
 
 
-def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
+def _read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
     """Return the files that were scheduled before `older_than`, or all of them if it is None, in the order in which they were scheduled."""
     source = t.files_scheduled_for_deletion
     scheduled = dialect.comparable_timestamp(source.c.schedule_start)
@@ -125,7 +125,7 @@ def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: s
     ]
 
 
-def remove_scheduled_rows(connection: Connection, files: Iterable[ScheduledFile]) -> None:
+def _remove_scheduled_rows(connection: Connection, files: Iterable[ScheduledFile]) -> None:
     """Remove the catalog rows of files that have been deleted."""
     source = t.files_scheduled_for_deletion
     for file in files:

@@ -126,14 +126,14 @@ class ObjectStaging:
         """Stage the new definition of a table; another name is a rename. The committed definition stages nothing.
 
         Raises:
-            StatementError: the new name is taken, no column is left, or the columns change after a model has read the staged changes of the
-                rows, or after the table was cloned in this transaction.
+            StatementError: the new name is taken; no column is left; or the columns change although a model has read the table's staged
+                changes, or the table was cloned in this transaction.
         """
         self._staging.require_open()
         self._require_free(table.schema_name, table.name, table.table_id)
         self._require_columns(table)
         current = self._view.by_id(table.table_id)
-        if isinstance(current, Table) and layout(current.columns) != layout(table.columns):  # the rows get other values
+        if isinstance(current, Table) and layout(current.columns) != layout(table.columns):  # then reading the rows gives something else
             self._staging.require_unread(table)
             self._staging.require_readable(table)
         base = self._base.by_id(table.table_id) if table.table_id >= 0 else None

@@ -7,7 +7,7 @@ import base64
 from ...errors import LakeError
 
 _KEY_BYTES = (16, 24, 32)
-"""The lengths of AES keys."""
+"""The lengths of AES keys, in bytes."""
 
 
 def key_of(path: str, stored: str) -> bytes:

@@ -1,7 +1,7 @@
 """Read encrypted files through DuckDB in Spark's Python workers, one file after the other in each task.
 
-The encryption keys are part of the function that Spark sends to the workers: no plan shows it, and PySpark writes only large functions to
-a file. So the files of a large scan are divided among several functions.
+The encryption keys are part of the function that Spark sends to the workers: no plan shows them, and PySpark writes only large functions
+to a file. So the files of a large scan are divided among several functions.
 """
 
 from __future__ import annotations

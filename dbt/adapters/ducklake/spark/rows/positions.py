@@ -1,4 +1,4 @@
-"""Fetch the files and positions of the rows of a DataFrame as Arrow arrays, and compute with them.
+"""Fetch the files and positions of a DataFrame's rows as Arrow arrays, and group, compare and combine them.
 
 Ten million positions take 80 MB as an array and 1 GB as a list of Python integers, so this module never creates such a list.
 """
@@ -91,7 +91,7 @@ def _in_order(values: pa.Array) -> pa.Array:
 
 
 def _split(keys: pa.Array, file_ids: list[int]) -> dict[int, PositionArray]:
-    """Return LINEAGE_FILE → positions of keys as those of `keys_of`."""
+    """Return LINEAGE_FILE → positions, without duplicates, of keys made by `keys_of`."""
     keys = ascending(keys)
     counts = {each["values"]: each["counts"] for each in pc.value_counts(pc.shift_right(keys, POSITION_BITS)).to_pylist()}
     positions, start = {}, 0

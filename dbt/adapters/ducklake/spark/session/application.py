@@ -48,7 +48,7 @@ class Application:
         self._owner = owner
         self._given = given
         self._at_exit = at_exit
-        self.is_alone = settings.is_local and not has_foreign_settings()
+        self.has_only_our_settings = settings.is_local and not has_foreign_settings()
         """Whether a local Spark gets all its settings from `settings`: none from the environment, a file, or a Spark that already runs."""
         self.base = given
         """The session from which others are created; None until Spark is started."""
@@ -223,7 +223,7 @@ class Application:
 
         PySpark would start the first `python3` of PATH, which may lack our packages.
         """
-        is_own_jvm = self.is_alone or running_jvm() is not None  # started now, or for an earlier session of this process
+        is_own_jvm = self.has_only_our_settings or running_jvm() is not None  # started now, or for an earlier session of this process
         is_named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
         if self._settings.is_local and is_own_jvm and not is_named:
             context.pythonExec = sys.executable

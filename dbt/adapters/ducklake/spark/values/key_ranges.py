@@ -32,7 +32,7 @@ _ORDERED = (
     T.TimestampNTZType,
     T.StringType,
 )
-"""Types with the same text form and order in Spark, in column statistics and in literals. Floats differ in NaN and -0.0."""
+"""Types with the same text form and order in Spark, in column statistics and in literals. Floats are not, because of NaN and -0.0."""
 
 _KEY = "_ducklake_key"
 _TEXT = "_ducklake_key_text"
@@ -53,7 +53,8 @@ class KeyRange:
     def column_filter(self) -> ColumnFilter:
         """Return the same range in the encoding of column statistics."""
         if self.column.type == "timestamptz":
-            low, high = (encode_plain(int(micros) * 1000, self.column.type) for micros in (self.low, self.high))  # from nanoseconds
+            nanos = (int(micros) * 1000 for micros in (self.low, self.high))
+            low, high = (encode_plain(value, self.column.type) for value in nanos)
             return ColumnFilter.between(self.column.column_id, low, high)
         return ColumnFilter.between(self.column.column_id, self.low, self.high)
 

@@ -45,7 +45,7 @@ def _check_nulls(file: WrittenFile, stats: ColumnStats, column: Column) -> None:
     if stats.null_count is None:
         raise LakeError(
             f"the footer of {file.path} does not count the NULLs of column {column.name}, so NOT NULL cannot be checked; nothing was "
-            f"written. Without the constraint (ALTER COLUMN {column.name} DROP NOT NULL) the rows can be written"
+            f"changed. Without the constraint (ALTER COLUMN {column.name} DROP NOT NULL) the rows can be written"
         )
     if stats.null_count:
         raise DataError(null_message(column))

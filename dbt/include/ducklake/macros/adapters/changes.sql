@@ -30,23 +30,24 @@
 {% endmacro %}
 
 
-{# Refuses ducklake_changes where it cannot work: outside of incremental models, with microbatch, or for an input that is no table of a lake. #}
+{# Refuses ducklake_changes outside of incremental models, with microbatch, and for an input that is not a table of a lake. #}
 {% macro require_input_of_changes(relation) %}
   {%- if model.resource_type != 'model' or model.config.materialized != 'incremental' -%}
     {%- do exceptions.raise_compiler_error(
-      'ducklake_changes(' ~ relation ~ ') works in incremental models only, because their table stores the snapshot up to which they have read the changes; '
-      ~ 'in other places use ducklake_table_changes'
+      'ducklake_changes(' ~ relation ~ ') works in incremental models only, because their table stores the snapshot up to which '
+      ~ 'they have read the changes; in other places use ducklake_table_changes'
     ) -%}
   {%- endif -%}
   {%- if config.get('incremental_strategy') == 'microbatch' -%}
     {%- do exceptions.raise_compiler_error(
-      'ducklake_changes(' ~ relation ~ ') does not work with microbatch, whose first batch would read the changes for all batches; use the strategy changes'
+      'ducklake_changes(' ~ relation ~ ') does not work with microbatch, whose first batch would read the changes for all batches; '
+      ~ 'use the strategy changes'
     ) -%}
   {%- endif -%}
   {%- if relation is string or relation.is_cte or relation.time_travel or relation.external is not none -%}
     {%- do exceptions.raise_compiler_error(
-      'ducklake_changes(' ~ relation ~ '): the input must be ref() or source() of a table of a lake; an ephemeral model, a pinned source and files '
-      ~ 'record no changes'
+      'ducklake_changes(' ~ relation ~ '): the input must be ref() or source() of a table of a lake; an ephemeral model, a pinned source '
+      ~ 'and files record no changes'
     ) -%}
   {%- endif -%}
 {% endmacro %}
