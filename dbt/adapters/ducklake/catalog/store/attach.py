@@ -246,7 +246,7 @@ def data_path_with(database: Database, stored: str, settings: CatalogSettings) -
 
 
 _TABLES_WITH_PATHS = (t.table, t.files_scheduled_for_deletion)
-"""The metadata tables that are empty as long as the lake has never had a file below its data path."""
+"""If these metadata tables are empty, the lake has no file below its data path, and has never had one."""
 
 
 def _has_files(database: Database) -> bool:
