@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.ducklake.format.diff import (
     ColumnChange,
-    Compared,
+    ComparedRelation,
     Example,
     RowChanges,
     TableDiff,
@@ -22,7 +22,7 @@ from dbt.adapters.ducklake.format.diff_text import render
 from dbt.adapters.ducklake.format.objects import Column
 
 TIME = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
-SAME = TableDiff(Compared("lake.main.t", 3, TIME), Compared("lake.main.t", 5, TIME), (), ("id",), (), RowChanges())
+SAME = TableDiff(ComparedRelation("lake.main.t", 3, TIME), ComparedRelation("lake.main.t", 5, TIME), (), ("id",), (), RowChanges())
 DIFFERENT = replace(
     SAME,
     columns=(

@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer, replace_footer
 from dbt.adapters.ducklake.spark.files.footers import FileToRead, read_files
-from dbt.adapters.ducklake.spark.values.rules import check_rules
+from dbt.adapters.ducklake.spark.values.stats_checks import check_stats
 from tests.lake.written import columns_of
 
 
@@ -106,10 +106,10 @@ def test_constraints_are_checked_by_statistics() -> None:
     def file(*stats: ColumnStats) -> WrittenFile:
         return WrittenFile("x", 1, 1, 1, stats)
 
-    check_rules([file(ColumnStats(1, null_count=0), ColumnStats(3, min_value="0", max_value="255"))], columns)
+    check_stats([file(ColumnStats(1, null_count=0), ColumnStats(3, min_value="0", max_value="255"))], columns)
     with pytest.raises(DataError, match="column a is NOT NULL"):
-        check_rules([file(ColumnStats(1, null_count=2))], columns)
+        check_stats([file(ColumnStats(1, null_count=2))], columns)
     with pytest.raises(DataError, match="column l: the value 256 does not fit"):
-        check_rules([file(ColumnStats(3, min_value="0", max_value="256"))], columns)
+        check_stats([file(ColumnStats(3, min_value="0", max_value="256"))], columns)
     with pytest.raises(LakeError, match="does not count the NULLs of column a"):
-        check_rules([file(ColumnStats(1))], columns)
+        check_stats([file(ColumnStats(1))], columns)

@@ -1,8 +1,8 @@
-"""What changed in a table: its columns, and counts and examples of its rows, as values."""
+"""The differences of two relations, or of a table at two snapshots: which columns differ, and counts and examples of rows that differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,30 +12,35 @@ from .objects import Column
 from .types import NESTED, can_promote, data_type_of, decimal, decimal_parameters, spark_name
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
-"""The kinds of changes of rows."""
+"""How a row differs: the values of `Example.kind`, and the names of the counts in `RowChanges`."""
 _FLOAT_DIGITS = {32: 6, 64: 15}
-"""Bits of a float → how many decimal digits it keeps."""
+"""Bits of a float → the number of decimal digits that it always keeps."""
+_MAX_DECIMAL_DIGITS = 38
 ROW_ID = "rowid"
 """The name of the key of rows that are paired by their row ids."""
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRelation:
     """A relation at a snapshot: one of the two sides of a comparison."""
 
     name: str
     snapshot_id: int
     time: datetime
+    """The time of the snapshot."""
     staged: bool = False
-    """Whether it is read with changes that its transaction has not committed yet."""
+    """Whether changes that its transaction has not committed yet are included."""
 
 
 @dataclass(frozen=True)
 class ColumnChange:
-    """A column that only one side has, or that differs. A field is (before, after), or None if it is equal or not known."""
+    """A column that only one side has, or that differs.
+
+    `type`, `nullable` and `renamed` are (before, after); None if they are equal or not known.
+    """
 
     name: str
-    """The name on the later side, if that has the column."""
+    """The name on the later side; that on the earlier side if the column was dropped."""
     kind: str
     """`added`, `dropped` or `changed`."""
     type: tuple[str | None, str | None] | None = None
@@ -62,8 +67,9 @@ class Example:
     kind: str
     key: Mapping[str, str | None]
     before: Mapping[str, str | None] | None = None
-    """The old values: of a changed row only those that changed. None for an added row."""
+    """The old values; of a changed row only those that changed. None for an added row."""
     after: Mapping[str, str | None] | None = None
+    """The new values; of a changed row only those that changed. None for a removed row."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +80,10 @@ class RowChanges:
     removed: int = 0
     changed: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
-    """Column → how many rows have another value in it; only columns in which some rows differ."""
+    """Column → the number of changed rows that have another value in it; only columns with at least one."""
     examples: tuple[Example, ...] = ()
     unpaired: tuple[int, int] = (0, 0)
-    """The rows before and after whose key is NULL or not unique. They were compared as whole rows: equal rows do not count as changes."""
+    """The numbers of rows before and after whose key is NULL or not unique. They are compared as whole rows: equal ones are no changes."""
 
     @property
     def is_empty(self) -> bool:
@@ -89,8 +95,8 @@ class RowChanges:
 class TableDiff:
     """The differences of two relations, or of one at two snapshots."""
 
-    before: Compared
-    after: Compared
+    before: ComparedRelation
+    after: ComparedRelation
     columns: tuple[ColumnChange, ...]
     key: tuple[str, ...] | None
     """The columns by which rows were paired; None: their row ids."""
@@ -105,7 +111,13 @@ class TableDiff:
 
 
 def pair_columns(before: Sequence[Column], after: Sequence[Column], *, by_id: bool) -> tuple[ColumnPair, ...]:
-    """Pair the columns of two sides, in the order of the later one: by id if both are of one table, and the others by name."""
+    """Pair the columns of two sides, in the order of the later one: with `by_id` those with equal ids, and the others by name.
+
+    Args:
+        before: the columns of the earlier side.
+        after: the columns of the later side.
+        by_id: both sides are the same table.
+    """
     ids = {column.column_id: column for column in before} if by_id else {}
     same = {column.column_id for column in after} & ids.keys()
     names = {fold(column.name): column for column in before if column.column_id not in same}
@@ -133,7 +145,7 @@ def common_column(before: Column, after: Column) -> Column | None:
     if None in digits or not (decimal_parameters(one.name) or decimal_parameters(other.name)):
         return None
     whole, scale = (max(each[index] for each in digits if each) for index in (0, 1))
-    return replace(after, type=decimal(whole + scale, scale).name) if whole + scale <= 38 else None
+    return replace(after, type=decimal(whole + scale, scale).name) if whole + scale <= _MAX_DECIMAL_DIGITS else None
 
 
 def column_changes(
@@ -143,9 +155,9 @@ def column_changes(
 
     Args:
         before: the columns of the earlier side.
-        after: those of the later side.
-        pairs: the pairs of these.
-        compare_nullability: false if a side is a view, of which it is not known.
+        after: the columns of the later side.
+        pairs: the pairs that `pair_columns` made of them.
+        compare_nullability: false if a side is a view, whose nullability is not known.
     """
     known = {pair.after.column_id: pair for pair in pairs}
     found: list[ColumnChange] = []
@@ -154,12 +166,15 @@ def column_changes(
         if pair is None:
             found.append(ColumnChange(column.name, "added", (None, _type(column))))
         else:
-            found.extend(_change(pair, compare_nullability))
+            change = _change(pair, compare_nullability)
+            if change is not None:
+                found.append(change)
     paired = {pair.before.column_id for pair in pairs}
     return (*found, *(ColumnChange(each.name, "dropped", (_type(each), None)) for each in before if each.column_id not in paired))
 
 
-def _change(pair: ColumnPair, compare_nullability: bool) -> Iterator[ColumnChange]:
+def _change(pair: ColumnPair, compare_nullability: bool) -> ColumnChange | None:
+    """Return how a column differs; None if it does not."""
     before, after = pair.before, pair.after
     types = (_type(before), _type(after))
     if types[0] == types[1] and before.type != after.type:
@@ -171,16 +186,16 @@ def _change(pair: ColumnPair, compare_nullability: bool) -> Iterator[ColumnChang
         (before.nullable, after.nullable) if compare_nullability and before.nullable != after.nullable else None,
         (before.name, after.name) if before.name != after.name else None,
     )
-    if change.type or change.nullable or change.renamed:
-        yield change
+    return change if change.type or change.nullable or change.renamed else None
 
 
 def _type(column: Column) -> str:
+    """Return Spark's name of the type of a column."""
     return spark_name(data_type_of(column))
 
 
 def _fits(old: str, new: str) -> bool:
-    """Whether different values of a leaf type stay different in another; integers and decimals can have more digits than a float."""
+    """Whether different values of one leaf type stay different in another; a float may have fewer digits than an integer or decimal."""
     after, digits = leaf_type(new), _digits(old)
     if after.spark == "string" or after.name == "variant" or (after.is_float and digits and sum(digits) > _FLOAT_DIGITS[after.bits]):
         return False

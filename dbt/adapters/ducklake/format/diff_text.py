@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import timezone
 from typing import Any
 
-from .diff import ADDED, CHANGED, REMOVED, ColumnChange, Compared, Example, TableDiff
+from .diff import ADDED, CHANGED, REMOVED, ColumnChange, ComparedRelation, Example, TableDiff
 from .printable import printable
 
 Show = Callable[[str], str]
@@ -50,7 +50,7 @@ def _plain(diff: TableDiff) -> dict[str, Any]:
     }
 
 
-def _side(side: Compared) -> dict[str, Any]:
+def _side(side: ComparedRelation) -> dict[str, Any]:
     return {
         "relation": side.name,
         "snapshot_id": side.snapshot_id,
@@ -138,7 +138,7 @@ def _column_counts(diff: TableDiff) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("added", "dropped", "changed"))
 
 
-def _place(side: Compared, show: Show = str) -> str:
+def _place(side: ComparedRelation, show: Show = str) -> str:
     time = f"{side.time.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
     return f"{show(side.name)} at snapshot {side.snapshot_id} ({time})" + (" with staged changes" if side.staged else "")
 

@@ -1,4 +1,4 @@
-"""The tags of a view: its query for Spark, and its columns with Spark's type names."""
+"""The tags of a view that Spark needs, and the columns that one of them records."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from .objects import View
 
 SPARK_SQL_TAG = "dbt_ducklake.spark_sql"
+"""The tag with the view's query in Spark SQL. `View.sql` may be in another dialect."""
 COLUMNS_TAG = "dbt_ducklake.columns"
+"""The tag with the view's columns as JSON, see `columns_text`."""
 
 
 @dataclass(frozen=True)
 class ViewColumn:
-    """A column of a view: its name, Spark's name of its type, its comment."""
+    """A column of a view."""
 
     name: str
     type: str
+    """Spark's name of the type."""
     comment: str | None = None
 
 
@@ -26,9 +29,9 @@ def view_columns(view: View) -> list[ViewColumn]:
     recorded = view.tags.get(COLUMNS_TAG)
     if recorded is None:
         return []
-    return [ViewColumn(name, kind, comment) for name, kind, comment in json.loads(recorded)]
+    return [ViewColumn(name, type_name, comment) for name, type_name, comment in json.loads(recorded)]
 
 
 def columns_text(columns: Iterable[ViewColumn]) -> str:
-    """Return the text of the tag `COLUMNS_TAG`."""
+    """Return the value of the tag `COLUMNS_TAG`: a JSON list of [name, type, comment]."""
     return json.dumps([[column.name, column.type, column.comment] for column in columns], ensure_ascii=False)

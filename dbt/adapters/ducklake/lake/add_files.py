@@ -1,7 +1,7 @@
 """Add existing Parquet files to a table, without moving them or reading their rows.
 
-Specification: the page "Adding Files". The lake then owns the files: after compaction or expire, cleanup may remove them. DuckDB lets a
-file be added several times, which repeats its rows; here a file belongs to one table, once.
+Specification: the page "Adding Files". The lake then owns the files: after compaction or expiry, cleanup may remove them. DuckDB lets
+a file be added several times, which repeats its rows; here a file belongs to one table, once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
     Args:
         context: the catalog and the transaction.
         table: the table that gets the files.
-        patterns: paths of files, with `*`, `?`, `[…]` and `**`.
+        patterns: paths of files, which may contain `*`, `?`, `[…]` and `**`.
         matching: how strictly their fields must match the table's columns.
 
     Returns:
@@ -51,18 +51,23 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
 
 
 def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
-    """Refuse files that are already in the lake or found twice, also under different paths."""
-    real = [_real(file.path) for file in found]
-    names = {path.rpartition("/")[2] for path in (*real, *(file.path for file in found))}
-    taken = {_real(path) for path in known if path.rpartition("/")[2] in names}
-    for file, path in zip(found, real, strict=True):
+    """Require that no file is already in the lake or found twice, even under different paths.
+
+    Raises:
+        LakeError: a file is in the lake, or is named twice.
+    """
+    real_paths = [_real_path(file.path) for file in found]
+    names = {path.rpartition("/")[2] for path in (*real_paths, *(file.path for file in found))}
+    taken = {_real_path(path) for path in known if path.rpartition("/")[2] in names}  # few of the lake's files need a system call
+    for file, path in zip(found, real_paths, strict=True):
         if path in taken:
             raise LakeError(
-                f"{file.path} is already a file of this lake, and a file can be added only once; insert its rows, or add a copy"
+                f"{file.path} is already a file of this lake, or is named twice, and a file can be added only once; "
+                "insert its rows, or add a copy"
             )
         taken.add(path)
 
 
-def _real(path: str) -> str:
-    """Return the file's path with symbolic links resolved."""
+def _real_path(path: str) -> str:
+    """Return the path of a local file with symbolic links resolved; a URL is only normalized."""
     return normalize(path) if is_url(normalize(path)) else os.path.realpath(normalize(path))

@@ -10,7 +10,7 @@ from ..catalog.read.reader import SnapshotReader
 from ..catalog.transaction.transaction import Transaction
 from ..errors import NotFoundError, StatementError
 from ..format.constraints import PRIMARY_KEY, constraints_of
-from ..format.diff import ColumnPair, Compared, RowChanges, TableDiff, column_changes, pair_columns
+from ..format.diff import ColumnPair, ComparedRelation, RowChanges, TableDiff, column_changes, pair_columns
 from ..format.identifiers import backquoted, fold
 from ..format.objects import Column, Relation, Table
 from ..format.types import assign_ids
@@ -44,10 +44,10 @@ class Side:
     rows: Callable[[], DataFrame]
 
     @property
-    def compared(self) -> Compared:
+    def compared(self) -> ComparedRelation:
         """Its description."""
         snapshot = self.view.snapshot
-        return Compared(self.name, snapshot.snapshot_id, snapshot.time, self.view.revision is not None)
+        return ComparedRelation(self.name, snapshot.snapshot_id, snapshot.time, self.view.revision is not None)
 
     def is_same_table(self, other: Side) -> bool:
         """Whether both sides are one table, perhaps at two snapshots."""

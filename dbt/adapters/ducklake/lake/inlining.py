@@ -12,7 +12,7 @@ from ..format.files import WrittenFile
 from ..format.objects import Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.rows import python_rows
-from ..spark.values.rules import check_rules, null_text
+from ..spark.values.stats_checks import check_stats, null_message
 from .context import Context
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
         return False
     for column, values in zip(table.columns, zip(*rows, strict=True), strict=True):
         if not column.nullable and None in values:
-            raise DataError(null_text(column))
+            raise DataError(null_message(column))
     stats = stats_of_rows(table.columns, rows)
-    check_rules([WrittenFile("the inlined rows", len(rows), 0, 0, stats)], table.columns)
+    check_stats([WrittenFile("the inlined rows", len(rows), 0, 0, stats)], table.columns)
     context.transaction.rows.add_inlined(table, rows, stats)
     return True
 

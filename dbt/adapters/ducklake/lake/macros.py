@@ -1,4 +1,4 @@
-"""DROP MACRO. There is no CREATE MACRO: only DuckDB can check that it can parse a macro (`catalog/read/macros.py`)."""
+"""DROP MACRO. There is no CREATE MACRO, because only DuckDB can check that it can parse a macro (`catalog/read/macros.py`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def drop_macro(context: Context, schema: str, name: str, *, is_table: bool = Fal
     """Stage the drop of a macro.
 
     Args:
-        context: the statement's context.
+        context: the transaction.
         schema: the macro's schema.
         name: the macro's name.
         is_table: whether to drop the table macro of that name; otherwise the scalar macro.

@@ -16,11 +16,12 @@ def migrate(catalog: LakeCatalog) -> str:
         The version before the migration.
 
     Raises:
-        DuckLakeError: as of `LakeCatalog.migrate`; the lake is unchanged.
+        DuckLakeError: see `LakeCatalog.migrate`; the lake is unchanged.
     """
     written: list[str] = []
 
     def rewrite(file: MergedFile) -> RewrittenFile:
+        """Write the file again, with the snapshot ids of its rows."""
         if catalog.encrypted:
             raise LakeError(
                 f"the file {file.path} was merged by an older version of DuckDB and is encrypted; migrate the lake with DuckDB, "

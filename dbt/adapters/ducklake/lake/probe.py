@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
-    """Write a small file below the data path, read it back and remove it; with `read_only`, only query the path.
+    """Write a small file below the data path, read it back and remove it; with `read_only`, only ask the storage for the path.
 
     Returns:
         By how much the clock of the storage is ahead of this machine's; None if nothing was written.
 
     Raises:
-        ConfigurationError: one of these fails; the message names the path and the error of the file system.
+        ConfigurationError: one of these steps fails; the message contains the path and the error of the file system.
     """
     try:
         if not read_only:
@@ -43,15 +43,21 @@ def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
 
 
 def probe_with_spark(spark: SparkSession, path: str, *, encrypted: bool) -> None:
-    """Let executors write a small file below the data path and read it back, and remove it; in an encrypted lake the file is encrypted.
+    """Let executors write a small file below the data path and read it back, then remove it.
+
+    Args:
+        spark: the session.
+        path: the data path.
+        encrypted: write an encrypted file.
 
     Raises:
-        ConfigurationError: this process cannot see what the executors wrote, or they read something else.
+        ConfigurationError: this process cannot see what the executors wrote.
+        LakeError: the executors read back other rows, or this process cannot see an encrypted file.
         Exception: Spark's error, if its job fails.
     """
     with _temporary_local_folder(path):
-        found = write_and_read(spark, path, encrypted=encrypted)
-    if not found:
+        is_visible = write_and_read(spark, path, encrypted=encrypted)
+    if not is_visible:
         raise ConfigurationError(
             f"the executors wrote to {path}, but this machine cannot see the file: data_path must be a folder or an object store that "
             "this machine and all machines of the cluster share, under the same path"
@@ -60,7 +66,7 @@ def probe_with_spark(spark: SparkSession, path: str, *, encrypted: bool) -> None
 
 @contextmanager
 def _temporary_local_folder(path: str) -> Iterator[None]:
-    """Create a local folder for the block, and remove the folders that it created, so that a wrong path leaves nothing."""
+    """Create a missing local folder for the block, then remove the folders that were created, so that a wrong path leaves nothing."""
     missing: list[str] = []
     if is_local(path):
         folder = os.path.abspath(filesystem(path)[1])
@@ -77,6 +83,11 @@ def _temporary_local_folder(path: str) -> Iterator[None]:
 
 
 def _write_and_read(directory: str) -> timedelta:
+    """Write, read and remove a file; return by how much the clock of the storage is ahead of this machine's.
+
+    Raises:
+        OSError: one of these steps fails.
+    """
     name = f"{directory.rstrip('/')}/dbt_ducklake_probe_{uuid4().hex}"
     content = b"dbt-ducklake probe"
     files, inner = filesystem(name)

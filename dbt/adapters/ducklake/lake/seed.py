@@ -1,4 +1,4 @@
-"""Seeds: write Python rows to files, or as inlined rows if there are few, without Spark."""
+"""Load seeds: store rows of Python values, as inlined rows if there are few and otherwise in files, without Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load_rows(
         columns: the columns of `rows`.
         rows: Python values, in the order of `columns`.
         rebuild: give an existing table these columns; otherwise it keeps its own.
-        in_zone: finds the instant of a local time; None: local times are those of UTC.
+        in_zone: gives a local time the time zone of the session; None: local times are in UTC.
 
     Returns:
         The number of rows.
@@ -66,7 +66,7 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]], i
     data = arrow_table(rows, table.columns, in_zone)
     if data.num_rows == 0:
         return 0
-    if checks_of(table.tags):  # only Spark can evaluate them
+    if checks_of(table.tags):  # only Spark can evaluate CHECK constraints
         return insert(context, table, to_dataframe(context.spark(), data))
     if inline_arrow(context, table, data):
         return int(data.num_rows)

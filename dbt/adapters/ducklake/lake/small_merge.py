@@ -1,4 +1,7 @@
-"""MERGE of a small source: one Spark job for the source and one for its matches; this process writes the files."""
+"""MERGE of a small source: one Spark job fetches the source, another one its matches, and this process writes the files.
+
+A pair is a row of the target and a row of the source that match.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_PAIR = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
+_PAIR_COLUMNS = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,11 @@ class SmallSource:
 
     rows: pa.Table
     ranges: list[KeyRange]
+    """The ranges of the keys."""
     max_rows: int
     """The maximum number of rows that this merge fetches."""
     local: LocalSource | None
-    """The same rows for a match in this process; None if they cannot be matched here."""
+    """The same rows, to match them with a target that this process has read; None if only Spark can match them."""
 
 
 def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_rows: int) -> SmallSource | None:
@@ -49,12 +53,12 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
     Returns:
         The rows; None if there are more, or if a value cannot be inserted: only the general merge knows whether its row is inserted at all.
     """
-    usable_key_pairs = usable_keys(source.alias(request.source_alias), request.keys)
-    can_match_here = bool(usable_key_pairs) and request.only_compares and not request.virtual
-    row_sql, row_type = (source_columns(source, request.source_alias) if can_match_here else None) or (None, None)
-    extra_columns, names = [*key_columns(usable_key_pairs)], [*key_names(usable_key_pairs)]
-    if row_sql is not None:
-        extra_columns.append(row_sql)
+    usable = usable_keys(source.alias(request.source_alias), request.keys)
+    can_match_here = bool(usable) and request.only_compares and not request.virtual
+    row_struct = source_columns(source, request.source_alias) if can_match_here else None  # SQL of a row as a struct, and its type
+    extra_columns, names = key_columns(usable), key_names(usable)
+    if row_struct is not None:
+        extra_columns.append(row_struct[0])
         names.append(SOURCE_COLUMNS)
     rows = candidates(source, request.source_alias, table.columns, request.not_matched, extra_columns)
     columns = table.columns if request.not_matched else ()
@@ -62,9 +66,9 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
         found = fetch(rows, columns, None, max_rows, extra=(SOURCE_ROW, ACTION, *names))
         if found is None:
             return None
-        keys = [(column.name, name) for (column, _), name in zip(usable_key_pairs, value_names(usable_key_pairs), strict=True)]
-        local = None if row_type is None else LocalSource(found, row_type, keys)
-        return SmallSource(found, ranges_of(found, usable_key_pairs), max_rows, local)
+        keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
+        local = None if row_struct is None else LocalSource(found, row_struct[1], keys)
+        return SmallSource(found, ranges_of(found, usable), max_rows, local)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
 
@@ -72,44 +76,47 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
 def merge_small(
     context: Context, table: Table, request: MergeRequest, target: TargetScan, matching: Changed, source: SmallSource
 ) -> RowCounts | None:
-    """Stage the effect of a merge.
+    """Stage the effect of a merge whose source has been fetched.
 
     Args:
         context: the transaction and Spark.
         table: the target.
         request: the merge, without WHEN NOT MATCHED BY SOURCE.
         target: the scan of the target.
-        matching: returns `Match.pairs` of the source and a scan of the target.
+        matching: returns the pairs of a scan of the target, as `Match.pairs`.
         source: the fetched source.
 
     Returns:
-        The counts; None if nothing was staged, because more rows match than may be fetched.
+        The numbers of changed rows; None if nothing was staged, because more rows match than may be fetched.
 
     Raises:
         DataError: a row of the table is matched by more than one row of the source.
     """
-    updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
+    update_clauses = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
     columns = updated_columns(table.columns, request.matched)
     pairs = _local_pairs(context, table, request, target, source, columns)
     if pairs is None:
         max_pairs = target.plan.max_rows * source.rows.num_rows
-        pairs = fetch_changed(target, matching, columns, source.max_rows, extra=_PAIR, at_most=max_pairs)
+        pairs = fetch_changed(target, matching, columns, source.max_rows, extra=_PAIR_COLUMNS, at_most=max_pairs)
     if pairs is None:
         return None
-    found = outcome_of(pairs)
-    refuse_repeated(table, request, found)
+    outcome = outcome_of(pairs)
+    refuse_repeated(table, request, outcome)
     names = [column.name for column in table.columns]
-    updated = write_small(context, table, rows_of_clauses(pairs, updates).select([*names, LINEAGE_ROW_ID]), row_ids=True) if updates else 0
-    inserted = write_small(context, table, rows_to_insert(source.rows, pairs).select(names)) if request.not_matched else 0
-    deleted = sum(count(positions) for index, positions in found.actions.items() if index not in updates)
-    end_rows(context, table, target.plan, union(found.actions.values()))
+    updated = inserted = 0
+    if update_clauses:
+        updated = write_small(context, table, rows_of_clauses(pairs, update_clauses).select([*names, LINEAGE_ROW_ID]), row_ids=True)
+    if request.not_matched:
+        inserted = write_small(context, table, rows_to_insert(source.rows, pairs).select(names))
+    deleted = sum(count(positions) for index, positions in outcome.actions.items() if index not in update_clauses)
+    end_rows(context, table, target.plan, union(outcome.actions.values()))
     return RowCounts(inserted, updated, deleted)
 
 
 def _local_pairs(
     context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource, columns: tuple[Column, ...]
 ) -> pa.Table | None:
-    """Return the matching pairs of a small target, with new versions in `columns`; None if Spark must find them, or an expression fails."""
+    """Return the pairs, with the new values of `columns`, if this process has read both sides; None if Spark must find them."""
     if source.local is None or target.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)
@@ -117,10 +124,10 @@ def _local_pairs(
         copied = copied_pairs(target.local, source.local, request.source_alias, request.matched, request.not_matched, table.columns)
         if copied is not None:
             return copied
-    found = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
-    if found is None:
+    pairs = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
+    if pairs is None:
         return None
     try:
-        return fetch(found, columns, target.plan, source.max_rows, extra=_PAIR, at_most=MAX_PAIRS)
+        return fetch(pairs, columns, target.plan, source.max_rows, extra=_PAIR_COLUMNS, at_most=MAX_PAIRS)
     except DataError:
         return None

@@ -20,7 +20,7 @@ from ..format.paths import is_url
 from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
-from ..spark.encrypted.keys import require_packages
+from ..spark.encrypted.packages import require_packages
 from ..spark.errors import translate
 from ..spark.session.java import find_java
 from ..spark.session.kept import states

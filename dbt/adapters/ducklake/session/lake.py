@@ -18,7 +18,7 @@ from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.data_path import remove_mark, require_own_path, write_mark
 from ..lake.migrate import migrate
-from ..spark.encrypted.keys import require_packages
+from ..spark.encrypted.packages import require_packages
 from ..spark.files.s3 import use_secrets
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.s3_secrets import S3Secret, with_storage

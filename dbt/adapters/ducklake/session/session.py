@@ -91,10 +91,10 @@ class LakeSession(TransactionalWork):
                     self.rollback()
                     return Result("ROLLBACK")
                 case PassThrough():
-                    self._prevent("a statement such as SET changed the Spark session")
+                    self._prevent_replay("a statement such as SET changed the Spark session")
                 case CreateTemporaryView(name=name) | DropRelation(name=name):
                     if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
-                        self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
+                        self._prevent_replay(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
             deferred = self.lake.deferred_statements(self.node()) if is_maintenance(statement) else None
             if deferred is not None:
                 deferred.append(text)
@@ -120,7 +120,7 @@ class LakeSession(TransactionalWork):
         """Run a statement and return its rows as a DataFrame of this session."""
         result = self.execute(text)
         if result.frame is not None:
-            self._prevent("the caller received a DataFrame of its rows")
+            self._prevent_replay("the caller received a DataFrame of its rows")
             return result.frame
         if result.rows is None:
             return self.spark().createDataFrame([(result.message,)], "result string")
@@ -128,7 +128,7 @@ class LakeSession(TransactionalWork):
 
     def bound(self, text: str) -> str:
         """Return a query for Spark, with temporary views in place of the lake's names. They last until this session's next statement."""
-        self._prevent("the caller received a query to run in Spark")
+        self._prevent_replay("the caller received a query to run in Spark")
         with self.job_group(text):
             return self._run(lambda env: env.bound(references(text)))[0]
 
@@ -178,7 +178,7 @@ class LakeSession(TransactionalWork):
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
         """Create a temporary view of this session on a DataFrame of this session."""
-        self._prevent("it used rows of a DataFrame, as Python models do")
+        self._prevent_replay("it used rows of a DataFrame, as Python models do")
         frame.createOrReplaceTempView(backquoted(name))
         self._state.forget_hidden(self._is_in_spark)
 
@@ -318,11 +318,11 @@ class LakeSession(TransactionalWork):
                     rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
                 except BaseException:
                     if in_own_transaction:
-                        self._prevent("the rows of a query could not be fetched")
+                        self._prevent_replay("the rows of a query could not be fetched")
                     raise
             if journal is not None and journal is self._journal and step is not None:
                 if len(rows) > MAX_ROWS:
-                    self._prevent(f"more than {MAX_ROWS} rows of a query were fetched")
+                    self._prevent_replay(f"more than {MAX_ROWS} rows of a query were fetched")
                 journal.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
             return rows
 

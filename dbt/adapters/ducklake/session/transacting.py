@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 REPLANS = 10
-"""How many times a single statement is planned again, or a transaction replayed, after a conflict."""
+"""The maximum number of times that a single statement is planned again, or a transaction replayed, after conflicts."""
 
 
 class TransactionalWork(SparkWork):
@@ -53,7 +52,7 @@ class TransactionalWork(SparkWork):
 
     @property
     def database(self) -> str:
-        """The current lake, to which names without a lake refer; USE changes it."""
+        """The current lake, in which names without a lake are looked up; USE changes it."""
         return self._state.lake
 
     @property
@@ -67,7 +66,7 @@ class TransactionalWork(SparkWork):
         return self._transactions is not None
 
     def begin(self) -> None:
-        """Begin a transaction: from now on every statement sees the lake's current snapshot, plus the transaction's changes.
+        """Begin a transaction, which is pinned to the newest snapshot: its statements see this snapshot and its own changes.
 
         Another lake is pinned when the transaction first uses it.
 
@@ -83,7 +82,7 @@ class TransactionalWork(SparkWork):
 
     @property
     def steps(self) -> int:
-        """The number of steps of the open transaction; `last_commit.results` will have the result of each."""
+        """The number of steps of the open transaction so far; after the commit, `last_commit.results` has the result of each."""
         return 0 if self._journal is None else len(self._journal.steps)
 
     def commit(self) -> Snapshot | None:
@@ -124,7 +123,10 @@ class TransactionalWork(SparkWork):
         """Run an action in the open transaction, or in its own transaction, which is planned again after a conflict.
 
         Returns:
-            The result of the action, and the snapshot that its own transaction created.
+            The result of the action, and the snapshot that its own transaction created; None in an open transaction, or if nothing changed.
+
+        Raises:
+            ConflictError: the action conflicts with a concurrent writer, in its own transaction even after `REPLANS` more attempts.
         """
         if self._transactions is not None:
             return self._attempt(self._transactions, action), None
@@ -138,6 +140,7 @@ class TransactionalWork(SparkWork):
         raise AssertionError("the loop above returns or raises")
 
     def _run_once(self, transactions: Transactions, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
+        """Run an action in a new transaction and commit it; after an error, roll it back."""
         try:
             result = self._attempt(transactions, action)
         except BaseException:
@@ -146,7 +149,18 @@ class TransactionalWork(SparkWork):
         return result, self._commit_once(transactions)
 
     def _record_step(self, action: Callable[[], T], received: Callable[[Any], Any]) -> tuple[T, Step | None]:
-        """Run an action, and record it as a step of the open transaction if one is open."""
+        """Run an action, and record it as a step of the open transaction if one is open.
+
+        Args:
+            action: the action.
+            received: returns the part of its result that the caller receives, which must be the same in a replay.
+
+        Returns:
+            The result of the action, and the step; None if no transaction is open.
+
+        Raises:
+            ConflictError: the action cannot run at the transaction's snapshot, and the transaction cannot be replayed at a newer one.
+        """
         if self._journal is None:
             return action(), None
         journal = self._journal
@@ -156,7 +170,7 @@ class TransactionalWork(SparkWork):
             except ConflictError as conflict:
                 result = self._replay_and_run(action, conflict)
         except BaseException:
-            self._prevent("one of its statements failed")
+            self._prevent_replay("one of its statements failed")
             raise
         step = Step(action, result, received)
         journal.steps.append(step)
@@ -178,14 +192,15 @@ class TransactionalWork(SparkWork):
             self._announce_retry_and_wait(conflict, replan)
             self._roll_back_and_remove_files(transactions)
             self._transactions = self._journal = None  # the transaction is over if it cannot be replayed
-            self._transactions, self._journal = self._replayed(journal, changed, conflict, check_counts=True), journal
+            self._transactions, self._journal = self._replay_transaction(journal, changed, conflict, check_counts=True), journal
             try:
                 return action()
-            except ConflictError as another:
-                conflict = another
+            except ConflictError as next_conflict:
+                conflict = next_conflict
         raise conflict
 
-    def _prevent(self, reason: str) -> None:
+    def _prevent_replay(self, reason: str) -> None:
+        """Record why the open transaction, if any, cannot be replayed."""
         if self._journal is not None:
             self._journal.prevent(reason)
 
@@ -208,30 +223,33 @@ class TransactionalWork(SparkWork):
                     if replan == 0:
                         turn.enter_context(self.lake.turn(changed))
                     self._announce_retry_and_wait(conflict, replan)
-                    transactions = self._replayed(journal, changed, conflict)
+                    transactions = self._replay_transaction(journal, changed, conflict)
         raise AssertionError("the loop above returns or raises")
 
     def _announce_retry_and_wait(self, conflict: ConflictError, replan: int) -> None:
+        """Tell the user that the work is tried again, and wait first, longer after each of the `replan` retries before this one."""
         reason = str(conflict).partition(";")[0]
         self.notify(f"{reason}. Trying again at the newest snapshot (attempt {replan + 2} of {REPLANS + 1})")
         self._require_not_cancelled()
         time.sleep(self.lake.settings.retry.seconds(replan))
 
-    def _replayed(self, journal: Journal, changed: TablesByLake, conflict: ConflictError, *, check_counts: bool = False) -> Transactions:
-        """Return a transaction at the newest snapshot in which all steps of another are repeated.
+    def _replay_transaction(
+        self, journal: Journal, changed: TablesByLake, conflict: ConflictError, *, check_counts: bool = False
+    ) -> Transactions:
+        """Repeat all steps of a transaction in a new one at the newest snapshot, and return that.
 
         Args:
             journal: the steps.
             changed: the tables that the steps change.
             conflict: the reason for the replay.
-            check_counts: all counts must be the same, because the caller has results whose counts it may read later.
+            check_counts: all counts of changed rows must be the same, because the caller has results whose counts it may read later.
 
         Raises:
             ConflictError: a step has a different result or fails.
         """
         self._release_caches()
         state, transactions = self._state, self._begin()
-        state_after = state.lake, state.schema, state.temporary
+        state_at_conflict = state.lake, state.schema, state.temporary
         state.lake, state.schema, state.temporary = journal.lake, journal.schema, journal.temporary
         self._transactions, self._journal = transactions, None
         try:
@@ -240,18 +258,19 @@ class TransactionalWork(SparkWork):
                     transactions.on(journal.lake)
                     transactions.require_unchanged_definitions(changed)
                     for step in journal.steps:
-                        self._replay(step, check_counts)
-                except ConflictError as change:
-                    raise _not_replayed(conflict, change) from conflict
+                        self._replay_step(step, check_counts)
+                except ConflictError as difference:
+                    raise _not_replayed(conflict, difference) from conflict
         except BaseException:
-            state.lake, state.schema, state.temporary = state_after
+            state.lake, state.schema, state.temporary = state_at_conflict
             self._roll_back_and_remove_files(transactions)
             raise
         finally:
             self._transactions = None
         return transactions
 
-    def _replay(self, step: Step, check_counts: bool) -> None:
+    def _replay_step(self, step: Step, check_counts: bool) -> None:
+        """Repeat a step; it is a conflict if it now fails or has a different result."""
         try:
             step.replay(counts=check_counts)
         except Exception as error:
@@ -261,6 +280,7 @@ class TransactionalWork(SparkWork):
             raise
 
     def _attempt(self, transactions: Transactions, action: Callable[[Environment], T]) -> T:
+        """Run an action in a transaction; after an error, the transaction has the same staged changes as before."""
         self._require_not_cancelled()  # between two statements of a transaction
         savepoint = transactions.savepoint()
         if self._spark is not None:
@@ -275,7 +295,7 @@ class TransactionalWork(SparkWork):
             raise
 
     def _raise_if_files_removed(self, error: BaseException) -> None:
-        """Raise a conflict if an error was caused by files that were removed in the meantime, and drop all plans that may read them."""
+        """If an error was caused by files that were removed in the meantime, drop all plans that may read them, and raise a conflict."""
         state = self._state
         names = state.registry.user_names
         conflict = removal_conflict(error, names, self.lake.open_catalogs) if isinstance(error, Exception) else None
@@ -289,6 +309,7 @@ class TransactionalWork(SparkWork):
         return Transactions(partial(self.lake.begin, node=self.node()), self._message)
 
     def _commit_once(self, transactions: Transactions) -> Snapshot | None:
+        """Commit a transaction and return its snapshot; None if nothing changed. If its user has cancelled it, roll it back."""
         try:
             self._require_not_cancelled()
         except CancelledError:
@@ -309,7 +330,7 @@ class TransactionalWork(SparkWork):
         self._remove_abandoned_files(transactions)
 
     def _remove_abandoned_files(self, transactions: Transactions) -> None:
-        """Remove the files that did not become part of a lake. A file that cannot be removed stays as an orphan."""
+        """Remove the files that did not become part of a lake. A file that cannot be removed is left as an orphan."""
         for path in transactions.abandoned_files():
             with suppress(OSError):
                 remove([path])
@@ -327,4 +348,5 @@ class TransactionalWork(SparkWork):
 
 
 def _not_replayed(conflict: ConflictError, reason: object) -> ConflictError:
+    """Return the conflict with the reason why the transaction was not replayed."""
     return ConflictError(f"{conflict}. The transaction was not replayed, because {reason}")

@@ -1,7 +1,7 @@
 """Read the rows of VALUES, or of a SELECT without FROM, if they consist of constants: literals, casts of literals, and the current time.
 
-Only forms whose meaning does not depend on Spark's version are read. All others, such as escapes in strings other than those of quotes,
-backslashes and white space, are left to Spark.
+Only forms that mean the same in every version of Spark are read. All others are left to Spark, such as strings with escapes other than
+those of quotes, backslashes, line feeds, carriage returns and tabs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from .values import CastTo, Constant, CurrentTime, Literal
 _NUMBER = re.compile(r"(?P<digits>\d+(?P<point>\.\d*)?|\.\d+)(?P<exponent>E[+-]?\d+)?(?P<suffix>BD|[LSYFD])?", re.IGNORECASE | re.ASCII)
 _STRING = re.compile(r"""'(?:[^'\\\0]|\\[\\'"ntr]|'')*'|"(?:[^"\\\0]|\\[\\'"ntr]|"")*\"""")
 _SIGNS = ("+", "-")
-_BITS = {"Y": ("tinyint", 7), "S": ("smallint", 15), "L": ("bigint", 63)}
+_INTEGER_SUFFIXES = {"Y": ("tinyint", 7), "S": ("smallint", 15), "L": ("bigint", 63)}
+"""Suffix of an integer → its type, and the number of its bits without the sign."""
 _MAX_DIGITS = 38
-_WORDS = {"NULL": Literal("void", None), "TRUE": Literal("boolean", True), "FALSE": Literal("boolean", False)}
-_CLOCKS = {"CURRENT_TIMESTAMP": "timestamp", "NOW": "timestamp", "CURRENT_DATE": "date"}
-_TYPED = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_LTZ": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz"}
+"""The maximum precision of a decimal."""
+_KEYWORDS = {"NULL": Literal("void", None), "TRUE": Literal("boolean", True), "FALSE": Literal("boolean", False)}
+_CURRENT_TIMES = {"CURRENT_TIMESTAMP": "timestamp", "NOW": "timestamp", "CURRENT_DATE": "date"}
+_TYPED_STRINGS = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_LTZ": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz"}
+"""The words before a string, as in `DATE '2026-01-31'` → its type."""
 _TYPES = {
-    **_TYPED,
+    **_TYPED_STRINGS,
     "BOOLEAN": "boolean",
     "TINYINT": "tinyint",
     "BYTE": "tinyint",
@@ -38,7 +41,7 @@ _TYPES = {
     "STRING": "string",
     "BINARY": "binary",
 }
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
+_DECIMAL_TYPES = ("DECIMAL", "DEC", "NUMERIC")
 
 
 class _NotConstantError(Exception):
@@ -46,20 +49,21 @@ class _NotConstantError(Exception):
 
 
 def constant_rows(query: str) -> list[tuple[Constant, ...]] | None:
-    """Return the rows of `VALUES …` or `SELECT …`; None if the query has anything else than a list of constants."""
-    if "${" in query:  # Spark replaces it by a setting
+    """Return the rows of `VALUES …` or `SELECT …`; None if the query has anything but a list of constants."""
+    if "${" in query:  # Spark replaces `${name}` by a setting
         return None
     cursor = Cursor(Source(query))
     try:
         if cursor.accept("SELECT"):
-            return [tuple(_named(item) for item in cursor.items())]
+            return [tuple(_selected(item) for item in cursor.items())]
         cursor.expect("VALUES")
         return [_row(item) for item in cursor.items()]
     except (_NotConstantError, StatementError):
         return None
 
 
-def _named(item: Cursor) -> Constant:
+def _selected(item: Cursor) -> Constant:
+    """Read an item of a SELECT list: a constant, perhaps with a name."""
     value = _expression(item)
     if item.accept("AS"):
         item.identifier()
@@ -68,25 +72,28 @@ def _named(item: Cursor) -> Constant:
 
 
 def _row(item: Cursor) -> tuple[Constant, ...]:
+    """Read a row of VALUES: constants in parentheses, or one constant."""
     enclosed = item.at("(") and item.source.skip(item.position) == item.stop
-    return tuple(_whole(cell) for cell in (item.group().items() if enclosed else [item]))
+    return tuple(_only_constant(cell) for cell in (item.group().items() if enclosed else [item]))
 
 
 def constant(text: str) -> Constant | None:
-    """Return the constant that a piece of SQL is, or None."""
+    """Return the constant that an SQL expression is; None if it is anything else."""
     try:
-        return None if "${" in text else _whole(Cursor(Source(text)))
+        return None if "${" in text else _only_constant(Cursor(Source(text)))
     except (_NotConstantError, StatementError):
         return None
 
 
-def _whole(cursor: Cursor) -> Constant:
+def _only_constant(cursor: Cursor) -> Constant:
+    """Read a constant that is all of the text."""
     value = _expression(cursor)
     cursor.finish()
     return value
 
 
 def _expression(cursor: Cursor) -> Constant:
+    """Read a constant, perhaps with casts after it: `'1'::int`."""
     signed = cursor.at_any(_SIGNS)
     value = _simple(cursor)
     while cursor.accept("::"):
@@ -97,6 +104,7 @@ def _expression(cursor: Cursor) -> Constant:
 
 
 def _simple(cursor: Cursor) -> Constant:
+    """Read a literal, a constant in parentheses, CAST(…), or a constant that begins with a word."""
     if cursor.peek().kind is Kind.STRING:
         return Literal("string", _string(cursor))
     if cursor.peek().kind is Kind.NUMBER or (cursor.at_any(_SIGNS) and cursor.peek(1).kind is Kind.NUMBER):
@@ -104,7 +112,7 @@ def _simple(cursor: Cursor) -> Constant:
         cursor.position += 1
         return _number(sign.replace("+", ""), cursor.peek(-1).text)
     if cursor.at("("):
-        return _whole(cursor.group())
+        return _only_constant(cursor.group())
     if cursor.accept("CAST"):
         inner = cursor.group()
         value = _expression(inner)
@@ -112,26 +120,28 @@ def _simple(cursor: Cursor) -> Constant:
         type_ = _type(inner)
         inner.finish()
         return CastTo(value, type_)
-    return _worded(cursor)
+    return _word_constant(cursor)
 
 
-def _worded(cursor: Cursor) -> Constant:
+def _word_constant(cursor: Cursor) -> Constant:
+    """Read `DATE '…'`, `X'…'`, the current time, NULL, TRUE or FALSE."""
     word = cursor.peek().word
-    called = cursor.peek(1).word == "(" and cursor.peek(2).word == ")"
-    if cursor.peek(1).kind is Kind.STRING and (word in _TYPED or word == "X"):
+    is_call = cursor.peek(1).word == "(" and cursor.peek(2).word == ")"
+    if cursor.peek(1).kind is Kind.STRING and (word in _TYPED_STRINGS or word == "X"):
         text = _string_value(cursor.peek(1).text)
         cursor.position += 2
-        return _hexadecimal(text) if word == "X" else CastTo(Literal("string", text), _TYPED[word])
-    if word in _CLOCKS and (called or word != "NOW"):
-        cursor.position += 3 if called else 1
-        return CurrentTime(_CLOCKS[word])
-    if word not in _WORDS:
+        return _hexadecimal(text) if word == "X" else CastTo(Literal("string", text), _TYPED_STRINGS[word])
+    if word in _CURRENT_TIMES and (is_call or word != "NOW"):
+        cursor.position += 3 if is_call else 1
+        return CurrentTime(_CURRENT_TIMES[word])
+    if word not in _KEYWORDS:
         raise _NotConstantError
     cursor.position += 1
-    return _WORDS[word]
+    return _KEYWORDS[word]
 
 
 def _string(cursor: Cursor) -> str:
+    """Read a string, which may consist of several literals."""
     text = ""
     while cursor.peek().kind is Kind.STRING:
         text += _string_value(cursor.peek().text)
@@ -152,13 +162,14 @@ def _hexadecimal(text: str) -> Literal:
 
 
 def _number(sign: str, text: str) -> Constant:
+    """Return a number with the type that Spark gives it by its suffix, point, exponent and size."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         raise _NotConstantError
     number, suffix = sign + found["digits"], (found["suffix"] or "").upper()
     whole = found["point"] is None and not found["digits"].startswith(".") and found["exponent"] is None
-    if suffix in _BITS:
-        type_, bits = _BITS[suffix]
+    if suffix in _INTEGER_SUFFIXES:
+        type_, bits = _INTEGER_SUFFIXES[suffix]
         if not whole or not -(2**bits) <= int(number) < 2**bits:
             raise _NotConstantError
         return Literal(type_, int(number))
@@ -173,28 +184,30 @@ def _number(sign: str, text: str) -> Constant:
 
 
 def _finite(number: float) -> float:
-    """Refuse infinities, which Spark refuses, and negative zeros, which not every catalog stores."""
+    """Return the number. Infinities are not read, because Spark refuses them, nor is -0.0, because not every catalog database stores it."""
     if number in (float("inf"), float("-inf")) or str(number) == "-0.0":
         raise _NotConstantError
     return number
 
 
 def _decimal(text: str) -> Literal:
+    """Return a decimal with the precision and scale of its text."""
     number = Decimal(text)
     _, digits, exponent = number.as_tuple()
     scale = -int(exponent)
     precision = max(len(digits), scale)
     if precision > _MAX_DIGITS:
         raise _NotConstantError
-    return Literal(f"decimal({precision},{scale})", number if number else number.copy_abs())
+    return Literal(f"decimal({precision},{scale})", number if number else number.copy_abs())  # Spark's decimals have no -0
 
 
 def _type(cursor: Cursor) -> str:
+    """Read the name of a type, and return Spark's name of it."""
     word = cursor.peek().word
     cursor.position += 1
     if word in _TYPES:
         return _TYPES[word]
-    if word not in _DECIMALS:
+    if word not in _DECIMAL_TYPES:
         raise _NotConstantError
     if not cursor.at("("):
         return "decimal(10,0)"

@@ -1,6 +1,9 @@
-"""Find the dotted names of columns that begin with the name of a relation, and keep relations with the same last part apart.
+"""Find the qualifiers of columns that name a relation, and give different aliases to relations whose names have the same last part.
 
-Spark knows a relation of a lake by one name, its alias or the last part of its name. So `prod.orders.id` becomes `orders.id`.
+Spark knows a relation of a lake by one name only: its alias, or the last part of its name. So `prod.orders.id` becomes `orders.id`.
+
+A dotted name is a range of tokens: (index of the first, index after the last). `outer` has the names of relations without an alias that
+are named elsewhere in the statement. An *owner* is the relation that a dotted name begins with.
 """
 
 from __future__ import annotations
@@ -16,15 +19,16 @@ from .values import Name, Qualifier, Reference
 
 
 def give_distinct_aliases(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> None:
-    """Give a relation its whole name as the alias where the last part of a name would mean another relation.
+    """Let relations have their whole name as the alias, where the last part of the name would mean another relation.
 
-    `prod.orders.id` becomes `orders.id`, which in a subquery over `staging.orders` would be the column of that table.
+    For example, `prod.orders.id` becomes `orders.id`. In a subquery over `staging.orders` that would be a column of this table, so it
+    gets the alias `staging.orders`. The result is in `Scope.shown_with_whole_name`.
 
     Raises:
-        StatementError: neither of the two relations can have another alias than the user's.
+        StatementError: neither of two such relations can get an alias.
     """
-    last_parts = _last_parts(scopes, outer)
-    dotted_names = [(scope, dotted) for scope in scopes for dotted in scope.dotted_names if last_parts & set(_first_parts(dotted, source))]
+    name_ends = _name_ends(scopes, outer)
+    dotted_names = [(scope, dotted) for scope in scopes for dotted in scope.dotted_names if _may_have_owner(dotted, source, name_ends)]
     changed = True
     while changed:
         changed = False
@@ -33,16 +37,18 @@ def give_distinct_aliases(scopes: Sequence[Scope], source: Source, outer: Sequen
                 changed = True
 
 
-def _last_parts(scopes: Sequence[Scope], outer: Sequence[Name]) -> set[tuple[str, ...]]:
-    """Return the last part, the last two and the last three parts of the names of all relations, folded."""
+def _name_ends(scopes: Sequence[Scope], outer: Sequence[Name]) -> set[tuple[str, ...]]:
+    """Return the last one, two and three parts of the name of each relation without an alias of the user, folded."""
     names = (*outer, *(each.name for scope in scopes for each in scope.references if not each.aliased))
     return {folded(name)[-length:] for name in names for length in (1, 2, 3)}
 
 
-def _first_parts(dotted: tuple[int, int], source: Source) -> Iterator[tuple[str, ...]]:
-    """Yield the first two and the first three parts of a dotted name, folded, and the ends of these."""
-    parts = tuple(fold(token.identifier) for token in source.tokens[dotted[0] : min(dotted[1], dotted[0] + 5) : 2] if token.is_identifier)
-    return (parts[start:length] for length in (2, 3) if len(parts) >= length for start in range(length))
+def _may_have_owner(dotted: tuple[int, int], source: Source, name_ends: set[tuple[str, ...]]) -> bool:
+    """Whether a dotted name may begin with the name of a relation: a cheap test that excludes most names before `_owner`."""
+    start, stop = dotted
+    parts = tuple(fold(token.identifier) for token in source.tokens[start : min(stop, start + 5) : 2] if token.is_identifier)
+    qualifiers_of_two_and_three = [parts[:length] for length in (2, 3) if len(parts) >= length]
+    return any(qualifier[first:] in name_ends for qualifier in qualifiers_of_two_and_three for first in range(len(qualifier)))
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,12 @@ class _Owner:
 
     name: Name
     length: int
-    """The number of parts of the dotted name that are parts of `name`."""
+    """The number of parts of the dotted name that qualify the column."""
     scope: Scope | None = None
     reference: Reference | None = None
-    """The place that names the relation; None for a relation named outside of the text."""
+    """The place that names the relation; this and `scope` are None for a relation of `outer`."""
     written: Name | None = None
-    """The qualifier, if it has more parts than `name`: whether both mean one relation depends on the current schema."""
+    """The qualifier, if it has more parts than `name`; then it depends on the current schema whether both mean one relation."""
 
     @property
     def alias(self) -> str | None:
@@ -86,7 +92,10 @@ def _rename_one(scope: Scope, dotted: tuple[int, int], source: Source, outer: Se
 
 
 def _collision(scope: Scope, owner: _Owner, *, is_star: bool) -> tuple[Scope, Reference | None] | None:
-    """Return the innermost relation that Spark would take for the owner, by its alias or last part; None if there is none."""
+    """Return the innermost other relation that has the owner's name in Spark, with its scope; None if there is none.
+
+    The reference is None for a CTE or an aliased subquery.
+    """
     called = fold(owner.alias or owner.name.parts[-1])
     for inner in scope.enclosing():
         for name, other in inner.names():
@@ -94,17 +103,18 @@ def _collision(scope: Scope, owner: _Owner, *, is_star: bool) -> tuple[Scope, Re
                 continue
             has_alias = other is not None and other.start in inner.aliases
             if inner is not owner.scope or is_star or has_alias:
-                return inner, other  # else Spark finds a column of two relations in one FROM by its name, or refuses it
+                return inner, other  # else both are in one FROM: Spark takes the one that has the column, or finds the name ambiguous
         if inner is owner.scope:
             break
     return None
 
 
 def _owner(scope: Scope, dotted: tuple[int, int], source: Source, outer: Sequence[Name]) -> _Owner | None:
-    """Return the innermost relation without an alias of the user that a dotted name begins with, by three parts rather than two.
+    """Return the relation without an alias of the user that a dotted name begins with; None if there is none.
 
-    A relation whose name has the parts at its end comes before one whose whole name is the end of the parts,
-    of these the longest first.
+    Preferred is a relation whose name ends with the qualifier: `s.t.c` for `lake.s.t`. Otherwise it is one whose whole name is the end of
+    the qualifier, the longest first: `lake.s.t.c` for `s.t`. Qualifiers of three parts come before those of two, and inner relations
+    before those around them.
     """
     start, stop = dotted
     names = tuple(token.identifier for token in source.tokens[start:stop:2] if token.is_identifier)
@@ -122,7 +132,7 @@ def _owner(scope: Scope, dotted: tuple[int, int], source: Source, outer: Sequenc
 
 
 def _relations(scope: Scope, outer: Sequence[Name]) -> Iterator[tuple[Name, Scope | None, Reference | None]]:
-    """Yield the visible relations without an alias of the user, the innermost first."""
+    """Yield the name, scope and place of the visible relations without an alias of the user, the innermost first."""
     for inner in scope.enclosing():
         for reference in inner.with_distinct_aliases():
             if not reference.aliased and reference.alias in (None, ".".join(reference.name.parts)):
@@ -131,8 +141,8 @@ def _relations(scope: Scope, outer: Sequence[Name]) -> Iterator[tuple[Name, Scop
         yield name, None, None
 
 
-def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
-    """Yield the qualifiers of one part that mean a relation which got its whole name as the alias."""
+def _qualifiers_of_renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
+    """Yield the qualifiers of one part, such as `orders`, of relations that got their whole name as the alias."""
     for scope in scopes:
         if not any(inner.shown_with_whole_name for inner in scope.enclosing()):
             continue
@@ -150,15 +160,15 @@ def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
 
 
 def qualifiers(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> list[Qualifier]:
-    """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
-    found = list(_renamed(scopes, source, outer))
-    last_parts = _last_parts(scopes, outer)
+    """Return the qualifiers of columns that are names of visible relations without an alias of the user, or the ends of such names."""
+    found = list(_qualifiers_of_renamed(scopes, source, outer))
+    name_ends = _name_ends(scopes, outer)
     for scope in scopes:
         for dotted in scope.dotted_names:
-            owner = _owner(scope, dotted, source, outer) if last_parts & set(_first_parts(dotted, source)) else None
+            owner = _owner(scope, dotted, source, outer) if _may_have_owner(dotted, source, name_ends) else None
             is_star = source.token(dotted[1] - 1).word == "*"
             if owner is not None and owner.written is not None and _collision(scope, owner, is_star=is_star):
-                continue  # Spark would find it in another relation
+                continue  # Spark would find the column in another relation
             if owner is not None:
                 first, last = source.tokens[dotted[0]], source.tokens[dotted[0] + 2 * owner.length - 2]
                 found.append(Qualifier(first.start, last.end, owner.name, owner.alias, owner.written))

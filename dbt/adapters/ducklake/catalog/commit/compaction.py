@@ -1,8 +1,8 @@
 """A compaction in a commit: new files replace old ones.
 
 Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". A merged file replaces the old ones at every snapshot,
-so their catalog rows are removed. A rewritten file lacks the deleted rows, so the old files only end: older snapshots read them. If a
-concurrent writer has deleted rows of the old files, inlined or not, the commit fails, so that no delete is lost.
+so their catalog rows are removed. A rewritten file lacks the deleted rows, so the old files only end: older snapshots still read them. If
+a concurrent writer has deleted rows of the old files, in delete files or inlined, the commit fails, so that no delete is lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ from .stats import double_columns, float_columns, without_bounds_of
 
 
 def write_compaction(state: CommitState, table: Table, table_id: int, compaction: Compaction) -> None:
-    """Register the new files, and end or remove the old ones."""
+    """Register the new files, and end or remove the old ones.
+
+    Args:
+        state: the attempt to commit.
+        table: the table's definition.
+        table_id: the table's id in the catalog.
+        compaction: the old files and the new ones.
+
+    Raises:
+        ConflictError: an old file has ended, or its deletes have changed.
+    """
     sources = [candidate for unit in compaction.units for candidate in unit.group]
     _require_unchanged(state, table, table_id, sources)
     ids = [candidate.file.data_file_id for candidate in sources]
@@ -41,38 +51,44 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
     doubles = double_columns(state, table, table_id)
     for unit in compaction.units:
         if unit.file is not None:
-            file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))
+            file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))  # see `double_columns`
             _write_file(state, table, table_id, unit, file, compaction.rewrites)
     state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table_id)
 
 
 def _require_unchanged(state: CommitState, table: Table, table_id: int, sources: Sequence[Candidate]) -> None:
-    """Require that all old files are live and have the same deletes as when they were read."""
+    """Require that all old files are live and have the same deletes as when they were read.
+
+    Raises:
+        ConflictError: a file has ended, or its deletes have changed.
+    """
     ids = [candidate.file.data_file_id for candidate in sources]
     live_ids: set[int] = set()
-    inlined: Counter[int] = Counter()
-    entries = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
+    inlined_counts: Counter[int] = Counter()
+    inlined_deletes = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
     files = t.data_file
     for batch in batches(ids, state.database.dialect.batch_size):
         live = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
         live_ids.update(state.connection.scalars(live))
-        if entries is not None:
-            count_query = select(entries.c.file_id, func.count(entries.c.row_id.distinct()).label("number"))
-            rows = state.connection.execute(count_query.where(entries.c.file_id.in_(batch)).group_by(entries.c.file_id))
-            inlined.update({row.file_id: row.number for row in rows})
-    deletes = live_delete_files(state, ids)
+        if inlined_deletes is not None:
+            file_id, row_id = inlined_deletes.c.file_id, inlined_deletes.c.row_id
+            query = select(file_id, func.count(row_id.distinct()).label("deleted")).where(file_id.in_(batch)).group_by(file_id)
+            inlined_counts.update({row.file_id: row.deleted for row in state.connection.execute(query)})
+    delete_files = live_delete_files(state, ids)
     for candidate in sources:
         file = candidate.file
-        now = deletes.get(file.data_file_id)
-        before = None if file.delete_file is None else file.delete_file.delete_file_id
-        unchanged = (None if now is None else now.delete_file_id) == before and inlined[file.data_file_id] == len(file.inlined_deletes)
-        if file.data_file_id not in live_ids or not unchanged:
+        current = delete_files.get(file.data_file_id)
+        current_id = None if current is None else current.delete_file_id
+        former_id = None if file.delete_file is None else file.delete_file.delete_file_id
+        same_deletes = current_id == former_id and inlined_counts[file.data_file_id] == len(file.inlined_deletes)
+        if file.data_file_id not in live_ids or not same_deletes:
             raise ConflictError(
                 f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, so run it again"
             )
 
 
 def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, file: WrittenFile, rewrites: bool) -> None:
+    """Register the new file of a group. A merged file is visible where the old ones were, a rewritten one from this commit on."""
     entry = FileEntry(
         state.new_file_id(),
         begin_snapshot=state.snapshot_id if rewrites else min(candidate.file.begin_snapshot for candidate in unit.group),

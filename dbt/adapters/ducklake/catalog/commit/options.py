@@ -23,26 +23,27 @@ def read_options(connection: Connection) -> Options:
 
 
 def set_options(connection: Connection, options: Iterable[StoredOption]) -> None:
-    """Store options, replacing old values; an option without a value is removed."""
+    """Store options, replacing old values; an option whose value is None is removed."""
     table = t.metadata
     for option in options:
-        is_option = (table.c.key == option.key) & table.c.scope.is_not_distinct_from(option.scope)
-        is_option &= table.c.scope_id.is_not_distinct_from(option.scope_id)
+        same_option = (table.c.key == option.key) & table.c.scope.is_not_distinct_from(option.scope)
+        same_option &= table.c.scope_id.is_not_distinct_from(option.scope_id)
         if option.value is None:
-            connection.execute(table.delete().where(is_option))
-        elif connection.execute(select(table.c.key).where(is_option)).first() is not None:
-            connection.execute(table.update().where(is_option).values(value=option.value))
+            connection.execute(table.delete().where(same_option))
+        elif connection.execute(select(table.c.key).where(same_option)).first() is not None:
+            connection.execute(table.update().where(same_option).values(value=option.value))
         else:
             connection.execute(table.insert().values(key=option.key, value=option.value, scope=option.scope, scope_id=option.scope_id))
 
 
 def write_staged_options(state: CommitState) -> None:
-    """Write the staged options, except those of dropped objects. Negative ids, of new tables and schemas, become catalog ids."""
-    dropped = {key for objects in (state.staged.schemas, state.staged.tables) for key, value in objects.items() if value is None}
-    known = {*state.staged.schemas, *state.staged.tables}
+    """Write the staged options, except those of dropped schemas and tables. Negative ids, of new ones, become catalog ids."""
+    staged = [*state.staged.schemas.items(), *state.staged.tables.items()]
+    staged_ids = {scope_id for scope_id, _ in staged}
+    dropped_ids = {scope_id for scope_id, definition in staged if definition is None}
     kept = [
         option if option.scope_id is None or option.scope_id >= 0 else replace(option, scope_id=state.catalog_id(option.scope_id))
         for option in state.staged.options.values()
-        if option.scope_id not in dropped and (option.scope_id is None or option.scope_id >= 0 or option.scope_id in known)
+        if option.scope_id not in dropped_ids and (option.scope_id is None or option.scope_id >= 0 or option.scope_id in staged_ids)
     ]
     set_options(state.connection, kept)

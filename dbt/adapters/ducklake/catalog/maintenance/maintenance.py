@@ -1,6 +1,6 @@
-"""Maintenance of the catalog: expire snapshots, and list needed, known and scheduled files. None of these operations creates a snapshot.
+"""Maintenance of the catalog: expire snapshots, and list the files that it needs, knows or has scheduled for deletion.
 
-Specification: "Maintenance".
+Specification: "Maintenance". None of these operations creates a snapshot.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Maintenance:
 
         Raises:
             ConfigurationError: the lake is opened read-only.
+            ConflictError: other writers kept the catalog busy.
         """
 
         def work(connection: Connection) -> list[SnapshotRecord]:
@@ -55,16 +56,17 @@ class Maintenance:
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
         """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None."""
         with self.database.reading() as connection:
-            return read_scheduled(connection, self.database.dialect, self.data_path, older_than)
+            return _read_scheduled(connection, self.database.dialect, self.data_path, older_than)
 
     def remove_scheduled_rows(self, files: Collection[ScheduledFile]) -> None:
         """Remove the catalog rows of scheduled files that have been deleted.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
+            ConflictError: other writers kept the catalog busy.
         """
         if files:
-            self._write(lambda connection: remove_scheduled_rows(connection, files))
+            self._write(lambda connection: _remove_scheduled_rows(connection, files))
 
     def needed_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads."""
@@ -72,7 +74,7 @@ class Maintenance:
 
     def known_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads or that are scheduled for deletion."""
-        return self.needed_files() | self._paths(scheduled_paths)
+        return self.needed_files() | self._paths(scheduled_paths)  # in this order: a file can become scheduled between the two
 
     def schema_directories(self) -> set[str]:
         """Return the directories of all schemas in the catalog, including ended ones."""
@@ -84,6 +86,7 @@ class Maintenance:
             return set(read(connection, self.data_path))
 
     def _write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a writing transaction, again while other writers keep the catalog busy."""
         self.database.require_writable()
 
         def attempt() -> T:
@@ -98,28 +101,31 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class ScheduledFile:
-    """A file scheduled for deletion; `path` is resolved, `stored_path` is the path in the catalog."""
+    """A file that is scheduled for deletion."""
 
     file_id: int
     path: str
+    """The full path or URL."""
     stored_path: str
+    """The path in the catalog, which may be relative to the data path."""
     scheduled: datetime
+    """When it was scheduled."""
 
 
-def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
-    """Return the files that were scheduled before `older_than`, or all of them if it is None; oldest first."""
+def _read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
+    """Return the files that were scheduled before `older_than`, or all of them if it is None, in the order in which they were scheduled."""
     source = t.files_scheduled_for_deletion
-    time = dialect.comparable_timestamp(source.c.schedule_start)
-    query = select(source).order_by(time, source.c.data_file_id)
+    scheduled = dialect.comparable_timestamp(source.c.schedule_start)
+    query = select(source).order_by(scheduled, source.c.data_file_id)
     if older_than is not None:
-        query = query.where(time < literal(older_than, t.Timestamp()))
+        query = query.where(scheduled < literal(older_than, t.Timestamp()))
     return [
         ScheduledFile(row.data_file_id, resolve(data_path, row.path, row.path_is_relative), row.path, row.schedule_start)
         for row in connection.execute(query)
     ]
 
 
-def remove_scheduled_rows(connection: Connection, files: Iterable[ScheduledFile]) -> None:
+def _remove_scheduled_rows(connection: Connection, files: Iterable[ScheduledFile]) -> None:
     """Remove the catalog rows of files that have been deleted."""
     source = t.files_scheduled_for_deletion
     for file in files:

@@ -1,6 +1,6 @@
-"""The definitions of schemas, tables and views visible at a snapshot: names are read together, a definition when it is first needed.
+"""The definitions of schemas, tables, views and macros at a snapshot, read when they are first needed.
 
-Definitions depend only on the schema version, so all snapshots of a schema version share one `Definitions`.
+They depend only on the schema version, so all snapshots with the same one share one `Definitions`.
 """
 
 from __future__ import annotations
@@ -46,13 +46,19 @@ class RelationName:
 
 
 class Definitions:
-    """All definitions at one schema version: names are loaded together, a table or view when it is first needed. Thread-safe.
+    """All definitions at one schema version. Thread-safe.
 
-    Lists leave out a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
+    The first access reads the names of all relations; the definition of a table or view is read when it is first needed. Lists leave out
+    a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
+
+    Args:
+        database: the catalog database.
+        data_path: the directory or URL of the lake's files.
+        snapshot: a snapshot of the schema version.
+        earlier: the definitions at an earlier snapshot, of which the unchanged ones are reused.
     """
 
     def __init__(self, database: Database, data_path: str, snapshot: Snapshot, earlier: Definitions | None = None) -> None:
-        """Initialize without reading. `earlier` has the definitions of an earlier snapshot; the unchanged ones are reused."""
         self._database = database
         self._data_path = data_path
         self.snapshot_id = snapshot.snapshot_id
@@ -61,9 +67,11 @@ class Definitions:
         self._lock = threading.RLock()
         self._schemas: dict[int, Schema] | None = None
         self._names: dict[tuple[int, str], NamedRow] = {}
+        """(schema id, folded name) → the table or view."""
         self._ids: dict[int, NamedRow] = {}
         self._relations: dict[int, Definition] = {}
-        self._broken_schemas: list[tuple[str | None, LakeError]] = []
+        self._damaged_schemas: list[tuple[str | None, LakeError]] = []
+        """(name, error) of each schema whose row is damaged."""
         self._macros: list[Macro] | None = None
 
     @property
@@ -83,7 +91,7 @@ class Definitions:
         """
         folded = fold(name)
         found = next((schema for schema in self._load_names().values() if fold(schema.name) == folded), None)
-        error = next((error for broken, error in self._broken_schemas if isinstance(broken, str) and fold(broken) == folded), None)
+        error = next((error for damaged, error in self._damaged_schemas if isinstance(damaged, str) and fold(damaged) == folded), None)
         if found is None and error is not None:
             raise error
         return found
@@ -98,7 +106,7 @@ class Definitions:
         if schema is None:
             return None
         entry = self._names.get((schema.schema_id, fold(name)))
-        return None if entry is None else _required(self._loaded([entry])[0])
+        return None if entry is None else _undamaged(self._loaded([entry])[0])
 
     def by_id(self, relation_id: int) -> Relation | None:
         """Return the table or view with an id, or None.
@@ -108,30 +116,27 @@ class Definitions:
         """
         self._load_names()
         entry = self._ids.get(relation_id)
-        return None if entry is None else _required(self._loaded([entry])[0])
+        return None if entry is None else _undamaged(self._loaded([entry])[0])
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
         """Return all tables and views of one schema or of all, ordered by schema and name."""
-        schemas = self._load_names()
-        wanted = None if schema_name is None else fold(schema_name)
-        entries = [entry for entry in self._names.values() if wanted is None or fold(schemas[entry.schema_id].name) == wanted]
-        found = [relation for relation in self._loaded(entries) if isinstance(relation, Relation)]
+        found = [relation for relation in self._loaded(self._entries(schema_name)) if isinstance(relation, Relation)]
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """Return the names of tables and views without their definitions, which is cheap for any number of relations."""
+        entries, schemas = self._entries(schema_name), self._load_names()
+        found = [RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in entries]
+        return sorted(found, key=lambda each: (each.schema_name, each.name))
+
+    def _entries(self, schema_name: str | None) -> list[NamedRow]:
+        """Return the tables and views of one schema, or of all."""
         schemas = self._load_names()
         wanted = None if schema_name is None else fold(schema_name)
-        found = [
-            RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in self._names.values()
-        ]
-        return sorted(
-            (each for each in found if wanted is None or fold(each.schema_name) == wanted),
-            key=lambda each: (each.schema_name, each.name),
-        )
+        return [entry for entry in self._names.values() if wanted is None or fold(schemas[entry.schema_id].name) == wanted]
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """Return the definitions of some relations; those that no longer exist or are damaged are left out."""
+        """Return the definitions of some tables and views; those that no longer exist or are damaged are left out."""
         self._load_names()
         entries = [self._ids[name.relation_id] for name in names if name.relation_id in self._ids]
         return [relation for relation in self._loaded(entries) if isinstance(relation, Relation)]
@@ -147,7 +152,7 @@ class Definitions:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """Open a reading transaction and require that a snapshot of the schema version still exists; all of them have the same definitions.
+        """Open a reading transaction, and require that the snapshot, or another one with the same schema version, still exists.
 
         Raises:
             ConflictError: all snapshots of the schema version have expired.
@@ -172,7 +177,7 @@ class Definitions:
 
     def _read(self, connection: Connection) -> dict[int, Schema]:
         loader = DefinitionLoader(connection, self.snapshot_id)
-        schemas, self._broken_schemas = loader.schemas(self._data_path)
+        schemas, self._damaged_schemas = loader.schemas(self._data_path)
         self._names = loader.names(schemas)
         return schemas
 
@@ -180,27 +185,28 @@ class Definitions:
         """Reuse unchanged definitions of the earlier snapshot and read the names of the rest; None if everything must be read."""
         if self._earlier is None or self._database.older_catalog is not None:
             return None
-        cached = self._earlier.known()
-        if cached is None:
+        known = self._earlier.known()
+        if known is None:
             return None
-        schemas, names, relations, since, self._broken_schemas = cached
-        changes = _definition_changes(connection, since, self.snapshot_id)
-        if changes.schemas or len(changes.relations) > LOAD_ALL_THRESHOLD:
+        self._damaged_schemas = known.damaged_schemas
+        changes = _definition_changes(connection, known.snapshot_id, self.snapshot_id)
+        if changes.everything or len(changes.relations) > LOAD_ALL_THRESHOLD:
             return None
-        fresh = DefinitionLoader(connection, self.snapshot_id).names(schemas, list(changes.relations))
-        self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changes.relations} | fresh
-        unchanged = ((key, definition) for key, definition in relations.items() if key not in changes.relations)
+        fresh = DefinitionLoader(connection, self.snapshot_id).names(known.schemas, list(changes.relations))
+        self._names = {key: entry for key, entry in known.names.items() if entry.relation_id not in changes.relations} | fresh
+        unchanged = ((key, definition) for key, definition in known.relations.items() if key not in changes.relations)
         self._relations = {key: definition for key, definition in unchanged if not isinstance(definition, LakeError)}
-        return schemas
+        return known.schemas
 
-    def known(self) -> _Known | None:
-        """Return the cached schemas, names and definitions, their snapshot id, and the damaged schemas; None if nothing has been read."""
+    def known(self) -> KnownDefinitions | None:
+        """Return what has been read so far; None if nothing has been read."""
         with self._lock:
             if self._schemas is None:
                 return None
-            return self._schemas, self._names, dict(self._relations), self.snapshot_id, self._broken_schemas
+            return KnownDefinitions(self.snapshot_id, self._schemas, self._names, dict(self._relations), self._damaged_schemas)
 
     def _loaded(self, entries: Collection[NamedRow]) -> list[Definition]:
+        """Return the definitions of the entries, in their order. If many are missing, all missing ones of the lake are read."""
         schemas = self._load_names()
         with self._lock:
             missing = [entry for entry in entries if entry.relation_id not in self._relations]
@@ -216,42 +222,55 @@ class Definitions:
             return [self._relations[entry.relation_id] for entry in entries]
 
 
-_Known = tuple[dict[int, Schema], dict[tuple[int, str], NamedRow], dict[int, Definition], int, list[tuple[str | None, LakeError]]]
+@dataclass(frozen=True)
+class KnownDefinitions:
+    """What has been read of the definitions at a snapshot."""
+
+    snapshot_id: int
+    schemas: dict[int, Schema]
+    """All schemas by id."""
+    names: dict[tuple[int, str], NamedRow]
+    """(schema id, folded name) → the table or view; all of them."""
+    relations: dict[int, Definition]
+    """Relation id → its definition; only those that were needed."""
+    damaged_schemas: list[tuple[str | None, LakeError]]
 
 
-def _required(found: Definition) -> Relation | None:
-    if isinstance(found, LakeError):
-        raise found
-    return found
+def _undamaged(definition: Definition) -> Relation | None:
+    """Return a definition, or raise the error of a damaged one."""
+    if isinstance(definition, LakeError):
+        raise definition
+    return definition
 
 
 @dataclass(frozen=True)
 class _Changes:
-    """The definitions that are different at the later snapshot. The others need not be read again.
+    """The definitions that differ between two snapshots; the others need not be read again.
 
     In a lake with thousands of relations, a dbt run creates thousands of schema versions, and each differs from the last by one relation.
     """
 
-    schemas: bool
-    """Whether everything must be read: a schema was created, dropped or changed, or the changes are not known."""
+    everything: bool
+    """Whether all definitions must be read: a schema was created, dropped or changed, or the changes are not known."""
     relations: frozenset[int] = frozenset()
     """The ids of changed, new and dropped tables and views."""
 
 
 def _definition_changes(connection: Connection, after: int, until: int) -> _Changes:
-    """Return the changes of snapshots in (`after`, `until`], in a fixed number of queries with results in proportion to the changes.
+    """Return the changes of the snapshots after `after`, up to and including `until`.
 
-    If `after` has expired, rows that ended since may have been removed, so the changes are not known.
+    The number of queries is fixed, and their results grow only with the changes. If `after` has expired, rows that ended since then may
+    have been removed, so the changes are not known.
     """
     if connection.execute(select(t.snapshot.c.snapshot_id).where(t.snapshot.c.snapshot_id == after)).first() is None:
-        return _Changes(schemas=True)
+        return _Changes(everything=True)
     if connection.execute(select(t.schema.c.schema_id).where(_began_or_ended(t.schema, after, until)).limit(1)).first() is not None:
-        return _Changes(schemas=True)
-    found: set[int] = set()
+        return _Changes(everything=True)
+    changed_ids: set[int] = set()
     for table, key in _TABLES_OF_RELATIONS:
-        found.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
-    schemas: set[int] = set(connection.scalars(select(t.schema.c.schema_id)))
-    return _Changes(bool(found & schemas), frozenset(found))
+        changed_ids.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
+    schema_ids: set[int] = set(connection.scalars(select(t.schema.c.schema_id)))
+    return _Changes(bool(changed_ids & schema_ids), frozenset(changed_ids))  # the tags of schemas are in `ducklake_tag` too
 
 
 def _began_or_ended(table: MetadataTable, after: int, until: int) -> ColumnElement[bool]:

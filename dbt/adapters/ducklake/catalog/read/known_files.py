@@ -1,6 +1,7 @@
-"""List all files that the catalog of a lake names, those of snapshots and those scheduled for deletion: none is an orphan.
+"""List what a catalog knows for all snapshots together: its files, and the directories and UUIDs of its schemas and tables.
 
-Specification: "Paths", and the tables `ducklake_data_file`, `ducklake_delete_file` and `ducklake_files_scheduled_for_deletion`.
+Specification: "Paths", and the tables `ducklake_data_file`, `ducklake_delete_file` and `ducklake_files_scheduled_for_deletion`. A file that
+one of these names is not an orphan.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ..store import tables as t
 def schema_uuids(connection: Connection) -> list[str]:
     """Return the UUIDs of all schemas in the catalog, oldest first, including dropped schemas."""
     columns = t.schema.c
-    return [str(row.schema_uuid) for row in connection.execute(select(columns.schema_uuid).order_by(columns.schema_id)) if row.schema_uuid]
+    rows = connection.execute(select(columns.schema_uuid).order_by(columns.schema_id))
+    return [str(row.schema_uuid) for row in rows if row.schema_uuid]
 
 
 def schema_directories(connection: Connection, data_path: str) -> dict[int, str]:

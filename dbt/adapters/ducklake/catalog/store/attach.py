@@ -1,4 +1,4 @@
-"""Open a lake: find its catalog, create it if it is missing and creation is allowed, and check that we support it.
+"""Open a lake: find its catalog, create it if it is missing and creation is allowed, and check that its format version is supported.
 
 Specification: "Connecting" and "ducklake_metadata". A new catalog has the same content as one of the reference implementation: snapshot 0,
 schema `main`, and four entries in `ducklake_metadata`.
@@ -25,6 +25,7 @@ from .migrations.older import OlderCatalog, read_source
 from .settings import CatalogSettings
 
 CREATED_BY = "dbt-ducklake"
+"""The entry `created_by` of the lakes that we create."""
 
 
 class NoLakeError(ConfigurationError):
@@ -36,7 +37,9 @@ class LakeFacts:
     """Properties of a lake that never change while it is open."""
 
     data_path: str
+    """The directory or URL of the lake's files, with a separator at the end."""
     created_by: str | None
+    """The program that created the lake."""
     encrypted: bool
     """Whether the lake's files are encrypted."""
     is_new: bool = False
@@ -57,22 +60,26 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
     Raises:
         ConfigurationError: the catalog does not exist and must not be created, `data_path` is missing or different, or `encrypted` is
             different.
-        LakeError: the lake's format version is not supported.
+        LakeError: the lake's format version is not supported, `ducklake_metadata` has no usable `data_path`, or another process has
+            prevented the creation.
     """
     _require_file(database, settings.creates)
-    facts = _read_facts(database)
-    is_new = facts is None and _initialize(database, settings, before_creation)
-    if facts is None:
-        facts = _read_facts(database)
-    if facts is None:
-        raise LakeError(f"the catalog {database.location} could not be created")
-    version = facts.get("version")
+    entries = _read_entries(database)
+    is_new = entries is None and _initialize(database, settings, before_creation)
+    if entries is None:
+        entries = _read_entries(database)
+    if entries is None:
+        raise LakeError(f"the catalog {database.location} could not be created, because another process was using it; run it again")
+    version = entries.get("version")
     if is_older(version):
         with database.reading() as connection:
             database.older_catalog = OlderCatalog.of(read_source(connection, database.schema, str(version)))
-    stored = facts.get("data_path")
+    stored = entries.get("data_path")
     if stored is None:
-        raise LakeError(f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata; it is not a usable lake")
+        raise LakeError(
+            f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata. Insert it: the directory or URL of the lake's "
+            "files"
+        )
     if not stored:
         raise LakeError(
             f"the catalog {database.location} has an empty 'data_path' in ducklake_metadata, so its files would be in the working "
@@ -80,18 +87,19 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         )
     if has_password(stored):
         raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
-    encrypted = truth(facts.get("encrypted"))
+    encrypted = truth(entries.get("encrypted"))
     _require_same_encryption(encrypted, settings.encrypted)
     data_path = data_path_with(database, stored, settings)
     if data_path != stored:
         before_creation(data_path)
         if not _replace_data_path(database, stored, data_path):
             return attach(database, settings, before_creation)  # another process has changed the lake
-    return LakeFacts(with_separator(data_path), facts.get("created_by"), encrypted, is_new, stored if data_path != stored else None)
+    former_data_path = stored if data_path != stored else None
+    return LakeFacts(with_separator(data_path), entries.get("created_by"), encrypted, is_new, former_data_path)
 
 
 def _require_file(database: Database, creates: bool) -> None:
-    """Require that the catalog file exists or may be created, because SQLite and DuckDB create an empty file for a mistyped name."""
+    """Require that the catalog file exists or may be created; SQLite and DuckDB would create an empty file for a mistyped name."""
     file = database.location.file
     if file is None or os.path.exists(file):
         return
@@ -112,13 +120,13 @@ def require_directory(directory: str) -> None:
         raise ConfigurationError(f"the directory {directory} of the catalog does not exist; create it or correct 'path'")
 
 
-def _read_facts(database: Database) -> dict[str, str] | None:
+def _read_entries(database: Database) -> dict[str, str] | None:
     """Return the lake-wide entries of `ducklake_metadata`; None if the catalog has none."""
     with database.reading() as connection:
-        return _facts(connection, database) or None
+        return _entries(connection, database) or None
 
 
-def _facts(connection: Connection, database: Database) -> dict[str, str]:
+def _entries(connection: Connection, database: Database) -> dict[str, str]:
     if not inspect(connection).has_table(t.metadata.name, schema=database.schema):
         return {}
     columns = {column["name"] for column in inspect(connection).get_columns(t.metadata.name, schema=database.schema)}
@@ -129,7 +137,7 @@ def _facts(connection: Connection, database: Database) -> dict[str, str]:
 
 
 def _initialize(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> bool:
-    """Create the lake; return whether no other process has created it in the meantime."""
+    """Create the lake; return False if another process has created it in the meantime."""
     if database.read_only or not settings.creates:
         raise NoLakeError(
             f"the database {database.location} has no DuckLake catalog; correct 'path' or 'metadata_schema', "
@@ -138,7 +146,7 @@ def _initialize(database: Database, settings: CatalogSettings, before_creation: 
     data_path = new_data_path(settings)
     try:
         with database.creating() as connection:
-            if _facts(connection, database):
+            if _entries(connection, database):
                 return False  # another process has created the lake
             before_creation(data_path)
             create_tables(connection, database)
@@ -172,6 +180,7 @@ def create_tables(connection: Connection, database: Database) -> None:
 
 
 def _write_first_rows(connection: Connection, data_path: str, encrypted: bool) -> None:
+    """Write the rows of a new lake: snapshot 0, the schema `main` and the entries of `ducklake_metadata`."""
     insert_rows(
         connection,
         t.snapshot,
@@ -207,15 +216,20 @@ def _write_first_rows(connection: Connection, data_path: str, encrypted: bool) -
 def _require_same_encryption(stored: bool, given: bool | None) -> None:
     if given is None or given is stored:
         return
-    what, other = ("is encrypted", "false") if stored else ("is not encrypted", "true")
+    state, setting = ("is encrypted", "false") if stored else ("is not encrypted", "true")
     raise ConfigurationError(
-        f"the lake {what}, but the profile has `encrypted: {other}`; correct it, or remove it: it is needed only to create a lake. "
+        f"the lake {state}, but the profile has `encrypted: {setting}`; correct it, or remove it: it is needed only to create a lake. "
         "Existing files are never encrypted or decrypted: copy the tables into a new lake"
     )
 
 
 def data_path_with(database: Database, stored: str, settings: CatalogSettings) -> str:
-    """Return the data path that a lake has when it is opened with these settings: theirs if the lake has no tables, else the stored one.
+    """Return the data path of a lake that is opened with these settings: theirs if the lake has no tables yet, else the stored one.
+
+    Args:
+        database: the catalog database.
+        stored: `data_path` in `ducklake_metadata`.
+        settings: the settings of the lake.
 
     Raises:
         ConfigurationError: the settings have another data path, and the lake has tables or must not be changed.
@@ -231,18 +245,19 @@ def data_path_with(database: Database, stored: str, settings: CatalogSettings) -
     )
 
 
-_HAVE_PATHS = (t.table, t.files_scheduled_for_deletion)
-"""The metadata tables whose rows are of files below the data path, now or in the past."""
+_TABLES_WITH_PATHS = (t.table, t.files_scheduled_for_deletion)
+"""If these metadata tables are empty, the lake has no file below its data path, and has never had one."""
 
 
 def _has_files(database: Database) -> bool:
+    """Whether the lake may have files below its data path."""
     with database.reading() as connection:
-        return any(connection.execute(select(table.c[0]).limit(1)).first() is not None for table in _HAVE_PATHS)
+        return any(connection.execute(select(table.c[0]).limit(1)).first() is not None for table in _TABLES_WITH_PATHS)
 
 
 def _replace_data_path(database: Database, stored: str, data_path: str) -> bool:
     """Replace the data path of a lake without tables; return False if another process has changed the lake in the meantime."""
     entry = t.metadata.c.key == "data_path", t.metadata.c.value == stored, t.metadata.c.scope.is_(None)
-    unused = (~exists(select(table.c[0])) for table in _HAVE_PATHS)
+    unused = (~exists(select(table.c[0])) for table in _TABLES_WITH_PATHS)
     with database.creating() as connection:
         return bool(connection.execute(update(t.metadata).where(*entry, *unused).values(value=data_path)).rowcount)

@@ -1,4 +1,4 @@
-"""Stage changes of schemas, tables, views, macros and options."""
+"""Stage changes to schemas, tables, views, macros and options."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class ObjectStaging:
         base = next((each for each in self._base.schemas() if each.schema_id == schema.schema_id), None)
         before = self._staging.changes.schemas.get(schema.schema_id) or base
         if before is not None and before.name != schema.name:
-            raise StatementError(f"schema {before.name} cannot be renamed: DuckLake 1.0 cannot rename schemas")
+            raise StatementError(
+                f"schema {before.name} cannot be renamed: DuckLake 1.0 cannot rename schemas. Clone it into a schema with the new name, "
+                "and drop it"
+            )
         staged = self._staging.changes.schemas
         self._staging.put(schemas=put(staged, schema.schema_id, schema) if schema != base else without(staged, schema.schema_id))
 
@@ -86,13 +89,22 @@ class ObjectStaging:
     ) -> Table:
         """Stage a new table without rows; its id is negative until it is committed.
 
+        Args:
+            schema: the table's schema.
+            name: the table's name.
+            columns: the columns, with their ids.
+            partitioning: the partition keys; empty for an unpartitioned table.
+            sorting: the sort keys.
+            comment: the table's comment.
+            tags: the table's other tags.
+
         Raises:
             StatementError: a table or view with this name exists, or there are no columns.
         """
         self._staging.require_open()
         self._require_free(schema.name, name, None)
         identifier = new_uuid()
-        greatest = max((each.column_id for column in columns for each in column.walk()), default=0)
+        max_column_id = max((each.column_id for column in columns for each in column.walk()), default=0)
         table = Table(
             self._staging.new_id(),
             identifier,
@@ -100,7 +112,7 @@ class ObjectStaging:
             name,
             schema.path + directory_name(name, identifier),
             columns,
-            greatest + 1,
+            max_column_id + 1,
             Partitioning(self._staging.new_id(), partitioning) if partitioning else None,
             sorting,
             comment,
@@ -114,13 +126,14 @@ class ObjectStaging:
         """Stage the new definition of a table; another name is a rename. The committed definition stages nothing.
 
         Raises:
-            StatementError: the new name is taken, or no column is left.
+            StatementError: the new name is taken; no column is left; or the columns change although a model has read the table's staged
+                changes, or the table was cloned in this transaction.
         """
         self._staging.require_open()
         self._require_free(table.schema_name, table.name, table.table_id)
         self._require_columns(table)
         current = self._view.by_id(table.table_id)
-        if isinstance(current, Table) and layout(current.columns) != layout(table.columns):
+        if isinstance(current, Table) and layout(current.columns) != layout(table.columns):  # then reading the rows gives something else
             self._staging.require_unread(table)
             self._staging.require_readable(table)
         base = self._base.by_id(table.table_id) if table.table_id >= 0 else None
@@ -129,7 +142,7 @@ class ObjectStaging:
         self._staging.put(tables=tables if table == base else put(tables, table.table_id, table))
 
     def drop_table(self, table: Table) -> None:
-        """Stage the drop of a table and all its rows; files staged for it are abandoned."""
+        """Stage the drop of a table and all its rows; its staged files will not become part of the lake."""
         self._staging.require_open()
         tables = without(self._staging.changes.tables, table.table_id)
         self._staging.put(
@@ -147,7 +160,16 @@ class ObjectStaging:
         comment: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> View:
-        """Stage a new view.
+        """Stage a new view; its id is negative until it is committed.
+
+        Args:
+            schema: the view's schema.
+            name: the view's name.
+            sql: the query, in `dialect`.
+            dialect: the SQL dialect of the query.
+            column_aliases: other names for the columns of the query, from the first one on.
+            comment: the view's comment.
+            tags: the view's other tags.
 
         Raises:
             StatementError: a table or view with this name exists.
@@ -159,7 +181,7 @@ class ObjectStaging:
         self._staging.put(views=put(self._staging.changes.views, view.view_id, view))
         return view
 
-    def put_view(self, view: View) -> View:
+    def put_view(self, view: View) -> None:
         """Stage the new definition of a view, which keeps its id; another name is a rename.
 
         Raises:
@@ -170,7 +192,6 @@ class ObjectStaging:
         views = without(self._staging.changes.views, view.view_id)
         unchanged = view.view_id >= 0 and view == self._base.by_id(view.view_id)
         self._staging.put(views=views if unchanged else put(views, view.view_id, view))
-        return view
 
     def drop_view(self, view: View) -> None:
         """Stage the drop of a view."""
@@ -214,6 +235,7 @@ class ObjectStaging:
         return Partitioning(self._staging.new_id(), wanted.fields)
 
     def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
+        """Require that no other relation has the name; `own_id` is the id of the one that gets or keeps it, None for a new one."""
         _require_name("table or view", name)
         taken = self._view.find(schema_name, name)
         if taken is not None and own_id != taken.relation_id:
@@ -223,7 +245,9 @@ class ObjectStaging:
     @staticmethod
     def _require_columns(table: Table) -> None:
         if not table.columns:
-            raise StatementError(f"table {table.schema_name}.{table.name} must have at least one column")
+            raise StatementError(
+                f"table {table.schema_name}.{table.name} must have at least one column; drop the table instead, or add another column first"
+            )
 
 
 def _require_name(kind: str, name: str) -> None:

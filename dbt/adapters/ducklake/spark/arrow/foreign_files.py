@@ -32,7 +32,7 @@ from ..files.footer_statistics import column_stats
 from ..files.footers import FileToRead, in_parallel
 from ..files.locations import hive_value, is_hive_key
 from ..files.physical import FileField, field_by_name, schema_of
-from ..values.rules import null_text
+from ..values.stats_checks import null_message
 from .partitions import identity_text
 from .rows import python_rows
 from .values import array_of, local_time
@@ -153,7 +153,7 @@ class _Match:
                 f"column {prefix}{column.name} of {self._name} is missing in {self.path}; allow_missing => true uses its default"
             )
         if not column.nullable and column.initial_default is None:
-            raise DataError(null_text(column))
+            raise DataError(null_message(column))
 
     def _field(self, field: FileField, column: Column, prefix: str) -> MappedField:
         where = f"{prefix}{column.name}"
@@ -173,7 +173,7 @@ class _Match:
         if not column.nullable and not prefix and stats.null_count != 0:
             if stats.null_count is None:
                 raise DataError(f"column {where} is NOT NULL, and the footer of {self.path} does not count its NULLs")
-            raise DataError(null_text(column))
+            raise DataError(null_message(column))
         return MappedField(field.name, column.column_id)
 
     def _children(self, field: FileField, column: Column, where: str) -> Iterator[MappedField]:
@@ -196,7 +196,7 @@ class _Match:
             raise DataError(f"column {column.name} is a {column.type}, which cannot come from a directory of {self.path}")
         value = python_rows(_one_value(self.path, column, self.matching), [column])
         if not column.nullable and value[0][0] is None:
-            raise DataError(null_text(column))
+            raise DataError(null_message(column))
         (stats,) = stats_of_rows([column], value)
         has_value, rows = stats.value_count, self.metadata.num_rows
         self.stats.append(replace(stats, value_count=rows if has_value else 0, null_count=0 if has_value else rows))

@@ -66,7 +66,7 @@ def converter(column: Column, in_zone: InZone | None = None) -> Convert:
 
     Args:
         column: the column.
-        in_zone: finds the instant of a local time; None: local times are those of UTC.
+        in_zone: gives a local time the time zone of the session; None: local times are in UTC.
     """
     match column.type, column.children:
         case "list", (element,):

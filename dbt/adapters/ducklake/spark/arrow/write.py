@@ -26,7 +26,7 @@ from ..files.encrypted_files import write_table
 from ..files.footers import FileToRead, read_file
 from ..files.write_options import arrow_options
 from ..values.arrow_types import arrow_schema
-from ..values.rules import check_rules, null_text
+from ..values.stats_checks import check_stats, null_message
 from .partitions import split
 from .sorting import in_order
 from .values import InZone, array_of
@@ -84,7 +84,7 @@ def write_arrow(
     written_columns = (*columns, ROW_ID) if row_ids else columns
     for column, data in zip(columns, table.columns, strict=False):
         if not column.nullable and data.null_count:
-            raise DataError(null_text(column))
+            raise DataError(null_message(column))
     table = in_order(table, columns, order)
     keys = key_columns(columns, partition_fields)
     names = key_names(keys, partition_fields)
@@ -98,7 +98,7 @@ def write_arrow(
             for piece in pieces(part, options.target_file_size):
                 paths.append(target + data_file_name())
                 files.append(write_piece(piece, written_columns, paths[-1], options, values))
-        check_rules(files, columns)
+        check_stats(files, columns)
     except BaseException:
         for path in paths:
             with suppress(OSError):  # the error of the write counts

@@ -1,40 +1,32 @@
-"""The keys of encrypted files in the catalog, and the packages that encryption needs."""
+"""The encryption keys of files, as they are stored in the catalog."""
 
 from __future__ import annotations
 
 import base64
-import importlib.util
 
-from ...errors import ConfigurationError, LakeError
-from .duckdb_files import INSTALL
+from ...errors import LakeError
 
-_LENGTHS = (16, 24, 32)
-_PACKAGES = {"duckdb": "duckdb", "duckdb_extension_httpfs": "duckdb-extension-httpfs", "cryptography": "cryptography"}
+_KEY_BYTES = (16, 24, 32)
+"""The lengths of AES keys, in bytes."""
 
 
 def key_of(path: str, stored: str) -> bytes:
-    """Return the key of a file from `encryption_key` in the catalog.
+    """Return the encryption key of a file.
+
+    Args:
+        path: the file, for the error message.
+        stored: its `encryption_key` in the catalog, in base64.
 
     Raises:
-        LakeError: it is not a key; the message names the file and does not contain the key.
+        LakeError: `stored` is not a key; the message does not contain it.
     """
     try:
         key = base64.b64decode(stored, validate=True)
     except ValueError:
         key = b""
-    if len(key) not in _LENGTHS:
-        raise LakeError(f"the catalog has no valid encryption_key for the file {path}: it is not 16, 24 or 32 bytes in base64")
-    return key
-
-
-def require_packages() -> None:
-    """Require the packages that read and write encrypted files.
-
-    Raises:
-        ConfigurationError: a package is missing.
-    """
-    missing = [package for module, package in _PACKAGES.items() if importlib.util.find_spec(module) is None]
-    if missing:
-        raise ConfigurationError(
-            f"the lake is encrypted; its files are read and written through DuckDB, and this Python lacks {', '.join(missing)}: {INSTALL}"
+    if len(key) not in _KEY_BYTES:
+        raise LakeError(
+            f"the catalog has no valid encryption_key for the file {path}: it is not 16, 24 or 32 bytes in base64. "
+            "Restore the catalog from a backup"
         )
+    return key

@@ -1,7 +1,7 @@
 """Read encrypted files through DuckDB in Spark's Python workers, one file after the other in each task.
 
-The keys are in the function that Spark sends to the workers: no plan shows it, and Spark does not write it to a file as long as it is
-small, so many files are read by several functions.
+The encryption keys are part of the function that Spark sends to the workers: no plan shows them, and PySpark writes only large functions
+to a file. So the files of a large scan are divided among several functions.
 """
 
 from __future__ import annotations
@@ -23,20 +23,24 @@ from ..files.encrypted_files import place_of
 from ..files.physical import physical_schemas
 from ..values.conversions import REFUSED
 from .encrypted_columns import arrow_schema, select_list
-from .file_facts import Fact
+from .file_facts import Fact, is_text
 from .unneeded import MARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Facts = Mapping[str, Sequence[Fact]]
+"""Column name → the value of the column in each file."""
 TASK_BYTES = 32 * 1024 * 1024
-"""Small files are read together by one task, up to this size in bytes."""
+"""One task reads several small files, up to this size in bytes together."""
 FUNCTION_CHARACTERS = 500_000
 """The maximum length of the file list in one function. PySpark writes functions of more than 1 MiB to a temporary file."""
-_CHARACTERS_OF_FILE = 200
+_CHARACTERS_PER_FILE = 200
+"""The approximate length of an entry of the file list, without its path and its SELECT list."""
 _ROW_BYTES = 8
-_Chosen = tuple[DataFile, duckdb_files.FileToRead]
+"""The size of a row of `spark.range` for Spark's optimizer."""
+_Request = tuple[DataFile, duckdb_files.FileToRead]
+"""A file in the catalog, and how it is read."""
 
 
 def read_files(
@@ -48,16 +52,19 @@ def read_files(
     facts: Facts,
     unneeded: Collection[str] = (),
 ) -> DataFrame:
-    """Read encrypted files.
+    """Return the rows of encrypted files.
 
     Args:
         spark: the session.
         table: the table's name, for error messages.
-        files: the files, each with a key.
-        fields: the columns to read, with their field ids; those without match by name.
-        position: the name of a further column for the position of the row in its file.
-        facts: name → value for each file, of further columns.
-        unneeded: the names of fields that are not read; they are NULL.
+        files: the files, each with its encryption key.
+        fields: the columns to read. A column with a field id is found by it, any other by its name.
+        position: the name of an additional column, with the position of each row in its file.
+        facts: additional columns that have one value for each file, in the order of `files`.
+        unneeded: the names of fields that are not read, and are NULL in the result.
+
+    Raises:
+        LakeError: the catalog has no valid encryption key for a file.
     """
     announce(spark)
     send_code()
@@ -65,7 +72,7 @@ def read_files(
     left_out = [each for each in fields if each.name in unneeded]
     fields = [each for each in fields if each.name not in unneeded]
     selects = {schema: select_list(fields, schema) for schema in set(schemas)}
-    chosen = [
+    requests = [
         duckdb_files.FileToRead(
             place_of(file.path),
             key_of(file.path, file.encryption_key or ""),
@@ -74,50 +81,46 @@ def read_files(
         )
         for number, (file, schema) in enumerate(zip(files, schemas, strict=True))
     ]
-    constants = pa.schema([(name, pa.string() if _is_text(values) else pa.int64()) for name, values in facts.items()])
-    added = [StructField(name, StringType() if _is_text(values) else LongType()) for name, values in facts.items()]
+    constants = pa.schema([(name, pa.string() if is_text(values) else pa.int64()) for name, values in facts.items()])
+    added = [StructField(name, StringType() if is_text(values) else LongType()) for name, values in facts.items()]
     result = StructType([*(StructField(f.name, f.dataType) for f in fields), StructField(position, LongType()), *added])
     frames: list[DataFrame] = []
-    for part in _parts(list(zip(files, chosen, strict=True))):
-        read = duckdb_files.reader([[each for _, each in task] for task in part], arrow_schema(fields), constants, REFUSED)
-        read.__name__ = f"{MARK}{table}"
-        frames.append(_task_numbers(spark, part).mapInArrow(read, result))
-    found = reduce(lambda one, other: one.unionAll(other), frames)
-    return found.select("*", *[F.lit(None).cast(each.dataType).alias(each.name) for each in left_out]) if left_out else found
+    for tasks in _functions(list(zip(files, requests, strict=True))):
+        read = duckdb_files.reader([[request for _, request in task] for task in tasks], arrow_schema(fields), constants, REFUSED)
+        read.__name__ = f"{MARK}{table}"  # `unneeded_columns` finds the function in the plan by its name
+        frames.append(_task_numbers(spark, tasks).mapInArrow(read, result))
+    rows = reduce(lambda one, other: one.unionAll(other), frames)
+    return rows.select("*", *[F.lit(None).cast(each.dataType).alias(each.name) for each in left_out]) if left_out else rows
 
 
-def _parts(files: Sequence[_Chosen]) -> list[list[list[_Chosen]]]:
-    """Group the files into tasks, and the tasks into functions."""
-    parts: list[list[list[_Chosen]]] = []
+def _functions(files: Sequence[_Request]) -> list[list[list[_Request]]]:
+    """Group the files into tasks by their size, and the tasks into functions by the length of the file list; keep the order."""
+    functions: list[list[list[_Request]]] = []
     task_bytes = length = 0
     selects: set[str] = set()
-    for data_file, chosen in files:
-        size = len(chosen.place.path) + _CHARACTERS_OF_FILE
-        size += 0 if chosen.select in selects else len(chosen.select)  # files of one schema share the text
-        if not parts or length + size > FUNCTION_CHARACTERS:
-            parts.append([[]])
+    for data_file, request in files:
+        added_length = len(request.place.path) + _CHARACTERS_PER_FILE
+        added_length += 0 if request.select in selects else len(request.select)  # files of one schema share the text
+        if not functions or length + added_length > FUNCTION_CHARACTERS:
+            functions.append([[]])
             selects, task_bytes, length = set(), 0, 0
         elif task_bytes + data_file.size_bytes > TASK_BYTES:
-            parts[-1].append([])
+            functions[-1].append([])
             task_bytes = 0
-        parts[-1][-1].append((data_file, chosen))
+        functions[-1][-1].append((data_file, request))
         task_bytes += data_file.size_bytes
-        length += size
-        selects.add(chosen.select)
-    return parts
+        length += added_length
+        selects.add(request.select)
+    return functions
 
 
-def _task_numbers(spark: SparkSession, tasks: Sequence[Sequence[_Chosen]]) -> DataFrame:
+def _task_numbers(spark: SparkSession, tasks: Sequence[Sequence[_Request]]) -> DataFrame:
     """Return the numbers of the tasks, each in a partition of its own.
 
-    Spark takes the size of this frame before its filter for the size of the result, which decides on broadcast joins. So it is that of
-    the files, as it is in a scan of Spark.
+    Spark decides on broadcast joins by an estimated size: here the size of the range below, before its filter. So the range has as many
+    bytes as the files, whose size Spark takes for a scan of its own.
     """
     size = sum(file.size_bytes for task in tasks for file, _ in task)
-    step = max(1, -(-size // (_ROW_BYTES * len(tasks))))
+    step = max(1, -(-size // (_ROW_BYTES * len(tasks))))  # rounded up
     numbers = spark.range(0, len(tasks) * step, 1, len(tasks))
     return numbers.where(F.col("id") % step == 0).select((F.col("id") / step).cast("bigint").alias("id"))
-
-
-def _is_text(values: Sequence[Fact]) -> bool:
-    return any(isinstance(value, str) for value in values)

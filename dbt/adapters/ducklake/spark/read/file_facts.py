@@ -34,7 +34,7 @@ def with_facts(
         facts: column name → value for each file, all integers or all strings.
         also: SQL of further columns to add, over the columns of the files and `_metadata`.
     """
-    literals = {name: _literal(values[0], _is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
+    literals = {name: _literal(values[0], is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
     various = {name: values for name, values in facts.items() if name not in literals}
     index = file_index(spark, paths) if various else None
     if index is not None:
@@ -52,7 +52,7 @@ def with_facts(
 
 def _by_index(index: str, values: Sequence[Fact]) -> str:
     """Return SQL for the fact of a row's file; a file that is not in the list is an error, because NULL would hide deletes."""
-    text = _is_text(values)
+    text = is_text(values)
     found = f"element_at(array({', '.join(_literal(value, text) for value in values)}), CAST({index} AS INT) + 1)"
     if text or None in values:
         return found
@@ -75,19 +75,20 @@ def _joined(
         key, keys = index, pa.array(range(len(paths)), pa.int64())
     else:
         key, keys = "_metadata.file_path", pa.array([locations.metadata_path(path) for path in paths], pa.string())
-    columns = {name: pa.array(values, pa.string() if _is_text(values) else pa.int64()) for name, values in facts.items()}
+    columns = {name: pa.array(values, pa.string() if is_text(values) else pa.int64()) for name, values in facts.items()}
     known = F.broadcast(spark.createDataFrame(pa.table({_KEY: keys, **columns})))
     joined = frame.selectExpr("*", *also, f"{key} AS {_FILE}").join(known, F.col(_FILE) == F.col(_KEY), "left_outer")
     text = F.concat(F.lit(f"{UNKNOWN_FILE}: "), F.col(_FILE).cast("string"))
     return joined.withColumns(
         {
-            name: F.when(F.col(_KEY).isNull(), F.raise_error(text).cast("string" if _is_text(values) else "bigint")).otherwise(F.col(name))
+            name: F.when(F.col(_KEY).isNull(), F.raise_error(text).cast("string" if is_text(values) else "bigint")).otherwise(F.col(name))
             for name, values in facts.items()
         }
     )
 
 
-def _is_text(values: Sequence[Fact]) -> bool:
+def is_text(values: Sequence[Fact]) -> bool:
+    """Whether a column of facts has strings; otherwise it has integers."""
     return any(isinstance(value, str) for value in values)
 
 

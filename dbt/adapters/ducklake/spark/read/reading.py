@@ -190,7 +190,7 @@ def _read(column: Column, lookup: ColumnLookup, final: DataType) -> tuple[str, D
         requested, conversion = leaf_reading(kind, stored, final, is_added=lookup.mapping is not None)
         if isinstance(conversion, Refuse):
             conversion = Refuse(
-                f"column {column.name} of table {lookup.table} has type {column.type}, and a file stores it as {conversion.text}, "
+                f"column {column.name} of table {lookup.table} has type {column.type}, and a file stores it as {conversion.message}, "
                 "which cannot be read as that. Read it with DuckDB"
             )
         return name, requested, conversion

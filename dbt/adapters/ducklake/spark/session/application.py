@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from subprocess import Popen
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
 from .connect import connect
@@ -20,14 +20,15 @@ from .launch import forget_jvm, has_foreign_settings, launch, running_jvm
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 logger = logging.getLogger(__name__)
 
 END_SECONDS = 20
-"""The longest time to wait at exit for the thread that was starting Spark."""
+"""Seconds to wait at exit, at most, for the thread that was starting Spark."""
 _STARTING = threading.Lock()
-"""One start at a time, also by runtimes of different adapters: a process has one Spark application."""
+"""Held during a start: a process has one Spark application, even with several objects of this class."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers that write each exception to stderr as JSON."""
 
@@ -37,7 +38,7 @@ class Application:
 
     Args:
         settings: how to start it.
-        owner: the project; only commands of the same project share a kept Spark.
+        owner: the dbt project; only commands of the same project share a kept Spark.
         given: an existing session to use instead, which is never stopped.
         at_exit: called at the exit of this process if Spark was started here.
     """
@@ -47,8 +48,8 @@ class Application:
         self._owner = owner
         self._given = given
         self._at_exit = at_exit
-        self.is_alone = settings.is_local and not has_foreign_settings()
-        """Whether Spark gets no settings besides these."""
+        self.has_only_our_settings = settings.is_local and not has_foreign_settings()
+        """Whether a local Spark gets all its settings from `settings`: none from the environment, a file, or a Spark that already runs."""
         self.base = given
         """The session from which others are created; None until Spark is started."""
         self.started_here = False
@@ -58,8 +59,9 @@ class Application:
         self.notify: Callable[[str], None] = logger.warning
         """Receives a message when Spark starts again because its process has ended, and when JAVA_HOME is not used."""
         self._pid = os.getpid()
-        self._early: threading.Thread | None = None
-        self._exits = False
+        self._early_start: threading.Thread | None = None
+        self._is_exiting = False
+        """Whether this process exits before the early start is complete."""
         self._lock = threading.RLock()
 
     @property
@@ -94,17 +96,17 @@ class Application:
 
     def start_early(self, start: Callable[[], object]) -> None:
         """In another thread, call a function that starts Spark. Its errors are ignored, because `session` tries again and reports them."""
-        if self._early is not None or self.base is not None or self._settings.remote is not None:
+        if self._early_start is not None or self.base is not None or self._settings.remote is not None:
             return
 
         def run() -> None:
             with contextlib.suppress(Exception):
                 start()
-            atexit.unregister(self._end_early)
+            atexit.unregister(self._end_early_start)
 
-        self._early = threading.Thread(target=run, name="dbt-ducklake-start", daemon=True)
-        atexit.register(self._end_early)
-        self._early.start()
+        self._early_start = threading.Thread(target=run, name="dbt-ducklake-start", daemon=True)
+        atexit.register(self._end_early_start)
+        self._early_start.start()
 
     def stop(self) -> None:
         """Stop Spark if it was started here; leave a kept one to the next command."""
@@ -120,21 +122,23 @@ class Application:
             with contextlib.suppress(Exception):
                 base.stop()
 
-    def _end_early(self) -> None:
+    def _end_early_start(self) -> None:
         """End the JVM that a thread of this process is still starting, and wait for the thread to clean up."""
-        if self._early is None or not self.is_of_this_process:
+        if self._early_start is None or not self.is_of_this_process:
             return
-        self._exits = self._early.is_alive()
-        if self._exits and self.process is not None:
+        self._is_exiting = self._early_start.is_alive()
+        if self._is_exiting and self.process is not None:
             self.process.kill()
-        self._early.join(END_SECONDS)
+        self._early_start.join(END_SECONDS)
 
     def _notify(self, message: str) -> None:
+        """Send a message to `notify`, which may have been replaced since the start began."""
         self.notify(message)
 
     def _on_process(self, process: Popen[bytes]) -> None:
+        """Record the process of the JVM as soon as it exists; end it if this process exits."""
         self.process = process
-        if self._exits:
+        if self._is_exiting:
             process.kill()
 
     def _forget_ended(self) -> None:
@@ -148,6 +152,11 @@ class Application:
             self.base, self.process, self.started_here = None, None, False
 
     def _start(self) -> None:
+        """Start Spark, or connect to it, and set `base`.
+
+        Raises:
+            ConfigurationError: Spark cannot be started.
+        """
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
 
@@ -170,7 +179,7 @@ class Application:
 
     def _start_classic(self) -> bool:
         """Start or lease a JVM and create its SparkContext; return False if this process already has one."""
-        from pyspark import SparkConf, SparkContext
+        from pyspark import SparkContext
 
         process = running_jvm()
         if process is not None and process.poll() is not None:
@@ -191,19 +200,33 @@ class Application:
                 forget_jvm()
                 return self._start_classic()
         else:
-            config = self._settings.launch_config()
-            conf = SparkConf(loadDefaults=gateway is None)
-            for key, value in config.items():
-                conf.set(key, value)
-            context = SparkContext(conf=conf, gateway=gateway)
-            context.setLogLevel(config.get("spark.log.level", "WARN"))
+            context = self._new_context(gateway)
         if isinstance(self.process, Lease):
             separate_workers(context)
-        is_own_jvm = self.is_alone or running_jvm() is not None  # started now, or for an earlier session of this process
-        named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
-        if self._settings.is_local and is_own_jvm and not named:
-            context.pythonExec = sys.executable  # PySpark would start the first `python3` of PATH, which may lack our packages
+        self._set_python(context)
         return True
+
+    def _new_context(self, gateway: Any) -> SparkContext:
+        """Create a SparkContext with the settings; `gateway` is Py4J's connection to the JVM, None to let PySpark find or start one."""
+        from pyspark import SparkConf, SparkContext
+
+        config = self._settings.launch_config()
+        conf = SparkConf(loadDefaults=gateway is None)
+        for key, value in config.items():
+            conf.set(key, value)
+        context = SparkContext(conf=conf, gateway=gateway)
+        context.setLogLevel(config.get("spark.log.level", "WARN"))
+        return context
+
+    def _set_python(self, context: SparkContext) -> None:
+        """Let the workers of a local Spark run this Python, unless the user has named another one.
+
+        PySpark would start the first `python3` of PATH, which may lack our packages.
+        """
+        is_own_jvm = self.has_only_our_settings or running_jvm() is not None  # started now, or for an earlier session of this process
+        is_named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
+        if self._settings.is_local and is_own_jvm and not is_named:
+            context.pythonExec = sys.executable
 
 
 def _silence_loggers() -> None:

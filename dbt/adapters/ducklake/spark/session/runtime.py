@@ -57,7 +57,7 @@ class SparkRuntime:
     @property
     def settings_are_known(self) -> bool:
         """Whether a new session has the settings of `SparkSettings.session_config`, and otherwise Spark's defaults."""
-        return self.application.is_alone and (self.application.started_here or not self.started)
+        return self.application.has_only_our_settings and (self.application.started_here or not self.started)
 
     def session(self) -> SparkSession:
         """Create a session configured for lakes; the first call starts Spark, and so does the first one after its process has ended.

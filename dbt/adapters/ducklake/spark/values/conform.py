@@ -20,7 +20,7 @@ from ...format.text_patterns import TIMESTAMP_NS
 from ...format.timestamps import INFINITY_MICROS, MIN_NANOS
 from .assignment import ERROR_END, ERROR_START, assigned, failure
 from .conversions import Conversion, Elements, Entries, Fields, convert, rounded
-from .rules import null_text
+from .stats_checks import null_message
 from .types import FIELD_ID, file_type, spark_type
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColu
     if _is_checked(column):
         written = _checked(written, column, column.name).cast(file_type(column))
     if (column.children or column.type == "variant") and not column.nullable:  # their footer statistics do not count NULLs
-        written = F.when(written.isNull(), failure(F.lit(null_text(column)))).otherwise(written)
+        written = F.when(written.isNull(), failure(F.lit(null_message(column)))).otherwise(written)
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 
 

@@ -1,7 +1,8 @@
 """Convert values as stored in files to values of Spark's types, by column expressions.
 
-A `Conversion` is data, so that files with equal conversions can share one scan: None (no conversion), the name of an entry of
-`CONVERSIONS`, or a nested conversion.
+A `Conversion` is a value, so that files with equal conversions can share one scan: None (only a cast, where the types differ), the name of
+an entry of `CONVERSIONS`, or one of the classes below. In the names, `instant` is a timestamp with a time zone (Spark's TIMESTAMP), and
+`naive` one without (TIMESTAMP_NTZ).
 """
 
 from __future__ import annotations
@@ -19,24 +20,27 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
 _TWO_64 = "18446744073709551616"
+_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+_MICROSECOND = "INTERVAL '0.000001' SECOND"
 REFUSED = "dbt-ducklake: "
-"""The prefix of the messages of errors that a running scan raises."""
+"""The prefix of the errors that a running scan raises for the user."""
 INFINITE_TIMESTAMPS = ("-290308-12-21 19:59:05.224193", "+294247-01-10 04:00:54.775807")
-"""Spark's timestamps for -infinity and infinity: their numbers in files, read as microseconds. No finite value has these numbers."""
+"""Spark's timestamps for -infinity and infinity: the numbers in files, as microseconds since 1970. No finite value has these numbers."""
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """The value cannot be read; reading it raises an error with this text."""
+    """The value cannot be read: reading it raises an error with this message."""
 
-    text: str
+    message: str
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The file has no such field: the value is this Spark SQL literal, or NULL."""
+    """The file has no such field: every row has the same value."""
 
     literal: str | None
+    """A literal of Spark SQL; None for NULL."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +69,14 @@ Conversion: TypeAlias = "str | Refuse | Constant | Elements | Entries | Fields |
 
 
 def convert(value: SparkColumn, conversion: Conversion, requested: DataType, final: DataType) -> SparkColumn:
-    """Return the expression that converts `value`, read with the type `requested`, to the type `final`."""
+    """Return the expression that converts `value`, which was read as the type `requested`, to the type `final`."""
     match conversion:
         case None:
             return value if same_type(requested, final) else value.cast(final)
         case str():
             return CONVERSIONS[conversion](value, final)
-        case Refuse(text):
-            return F.raise_error(F.lit(REFUSED + text)).cast(final)
+        case Refuse(message):
+            return F.raise_error(F.lit(REFUSED + message)).cast(final)
         case Constant(literal):
             return (F.lit(None) if literal is None else F.expr(literal)).cast(final)
         case Elements(element):
@@ -134,13 +138,14 @@ def _double_to_integer(value: SparkColumn, final: DataType) -> SparkColumn:
     """Convert a double to the exact integer, as DuckDB does, which stores HUGEINT as DOUBLE."""
     high = F.floor(value / F.lit(float(_TWO_64)))
     low = value - high.cast("double") * F.lit(float(_TWO_64))
-    exact = high.cast("decimal(20,0)") * F.expr(f"{_TWO_64}BD") + (low / 2).cast("bigint").cast("decimal(20,0)") * 2
+    exact_low = (low / 2).cast("bigint").cast("decimal(20,0)") * 2  # `low` is even, and only half of it fits a BIGINT
+    exact = high.cast("decimal(20,0)") * F.expr(f"{_TWO_64}BD") + exact_low
     return F.when(F.abs(value) < F.lit(2.0**63), value.cast("bigint").cast(final)).otherwise(exact.cast(final))
 
 
 def _micros_to_naive(micros: SparkColumn) -> SparkColumn:
     """Convert microseconds since 1970 to a timestamp without a time zone, independent of the session's time zone."""
-    return F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'") + F.expr("INTERVAL '0.000001' SECOND") * micros
+    return F.expr(_EPOCH) + F.expr(_MICROSECOND) * micros
 
 
 def _nanos_to_micros(nanos: SparkColumn) -> SparkColumn:
@@ -158,9 +163,9 @@ def _nanos_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 
 def _instant_of_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
-    """Return the same value in an expression that stops Spark from pushing filters down.
+    """Return an unchanged value of a file with milliseconds, in an expression that stops Spark from pushing filters down.
 
-    Spark rounds the literal of a filter down to milliseconds, so `<` and `<>` would lose rows.
+    In such a filter, Spark would round the literal down to milliseconds, so `<` and `<>` would lose rows.
     """
     return F.timestamp_micros(F.unix_micros(value))
 
@@ -176,11 +181,13 @@ def _nanos_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 
 def _naive_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
-    least, greatest = (F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS)
+    """Format a timestamp without a zone; the infinities become `infinity` and `-infinity`."""
+    least, greatest = _infinite_timestamps()
     return F.when(value.isin(least, greatest), _infinity(value == greatest)).otherwise(value.cast("string"))
 
 
 def _date_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Format a date as the timestamp at its start; the infinities become `infinity` and `-infinity`."""
     days = F.unix_date(value)
     text = F.concat(value.cast("string"), F.lit(" 00:00:00"))
     return F.when(F.abs(days) == F.lit(INFINITY_DAYS), _infinity(days > 0)).otherwise(text)
@@ -190,6 +197,12 @@ def _infinity(positive: SparkColumn) -> SparkColumn:
     return F.when(positive, F.lit("infinity")).otherwise(F.lit("-infinity"))
 
 
+def _infinite_timestamps() -> tuple[SparkColumn, SparkColumn]:
+    """Return -infinity and infinity as timestamps without a zone."""
+    least, greatest = INFINITE_TIMESTAMPS
+    return F.expr(f"TIMESTAMP_NTZ'{least}'"), F.expr(f"TIMESTAMP_NTZ'{greatest}'")
+
+
 def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
     return _micros_to_naive(F.unix_micros(value))
 
@@ -197,10 +210,10 @@ def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
 def rounded(value: SparkColumn, unit: int) -> SparkColumn:
     """Round a timestamp without a zone to `unit` microseconds, halves away from 1970, as the reference does; infinity stays infinity."""
     rest = (F.date_part(F.lit("SECOND"), value) * F.lit(1_000_000)).cast("bigint") % F.lit(unit)
-    half_down = (value < F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")).cast("bigint")
-    moved = F.when(rest * 2 < F.lit(unit) + half_down, -rest).otherwise(F.lit(unit) - rest)
-    least, greatest = (F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS)
-    return F.when(value.isin(least, greatest), value).otherwise(value + F.expr("INTERVAL '0.000001' SECOND") * moved)
+    is_before_epoch = (value < F.expr(_EPOCH)).cast("bigint")  # 1 or 0: then a half is rounded down
+    moved = F.when(rest * 2 < F.lit(unit) + is_before_epoch, -rest).otherwise(F.lit(unit) - rest)
+    least, greatest = _infinite_timestamps()
+    return F.when(value.isin(least, greatest), value).otherwise(value + F.expr(_MICROSECOND) * moved)
 
 
 def _naive_to_seconds(value: SparkColumn, _final: DataType) -> SparkColumn:
@@ -224,7 +237,7 @@ def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
 
 
 def _midnight(value: SparkColumn) -> SparkColumn:
-    """Return the microseconds at the start of a day; an infinite date becomes an infinite timestamp."""
+    """Return the microseconds since 1970 at the start of a day; those of infinity for an infinite date."""
     days = F.unix_date(value).cast("bigint")
     infinite = F.when(days > 0, F.lit(INFINITY_MICROS)).otherwise(F.lit(-INFINITY_MICROS))
     return F.when(F.abs(days) == F.lit(INFINITY_DAYS), infinite).otherwise(days * F.lit(86_400_000_000))
@@ -235,17 +248,17 @@ def _date_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 
 def _date_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
-    """Convert to midnight UTC, independent of the session's time zone."""
+    """Convert a date to midnight UTC, independent of the session's time zone."""
     return F.timestamp_micros(_midnight(value))
 
 
 def _micros_to_zoned_time(value: SparkColumn, _final: DataType) -> SparkColumn:
-    """Format a TIMETZ, which is stored as the time in UTC, as DuckDB does."""
+    """Format a TIMETZ as DuckDB does. It is stored as the microseconds of the day in UTC."""
     return F.concat(_clock(value), F.lit("+00"))
 
 
 def _clock(micros: SparkColumn) -> SparkColumn:
-    """Format microseconds as `HH:MM:SS` and the fraction without trailing zeros."""
+    """Format microseconds of a day as `HH:MM:SS`, with a fraction if it is not zero, without trailing zeros."""
     seconds = F.floor(micros / F.lit(1_000_000))
     fraction = F.pmod(micros, F.lit(1_000_000))
     text = F.concat(
@@ -277,6 +290,7 @@ def _long_clock(millis: SparkColumn) -> SparkColumn:
 
 
 def _counted(number: SparkColumn, unit: str) -> SparkColumn:
+    """Format a number with its unit, such as `1 year` or `2 years`; NULL for zero."""
     name = F.when(number == 1, F.lit(unit)).otherwise(F.lit(unit + "s"))
     return F.when(number != 0, F.concat_ws(" ", number.cast("string"), name))
 

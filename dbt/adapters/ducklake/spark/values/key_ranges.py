@@ -1,4 +1,4 @@
-"""Measure the number of rows of a source and the range of its keys, in one pass."""
+"""The ranges of the keys of a MERGE source, which limit the scan of the target: measured by Spark, or in fetched rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ...format.statistics import encode_plain
 from .conform import is_changed_when_stored
-from .types import struct_type
+from .types import spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +32,7 @@ _ORDERED = (
     T.TimestampNTZType,
     T.StringType,
 )
-"""Types with the same text form and order in Spark, in column statistics and in literals. Floats are left out: NaN and -0.0 differ."""
+"""Types with the same text form and order in Spark, in column statistics and in literals. Floats are not, because of NaN and -0.0."""
 
 _KEY = "_ducklake_key"
 _TEXT = "_ducklake_key_text"
@@ -40,10 +40,10 @@ _TEXT = "_ducklake_key_text"
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The least and greatest value of a key in Spark's text form.
+    """The minimum and maximum of a key, in Spark's text form.
 
-    Timestamps with a time zone are microseconds since 1970. Their text form would depend on the session's time zone, and would be ambiguous
-    when daylight saving time ends.
+    Timestamps with a time zone are microseconds since 1970, because their text form would depend on the session's time zone, and would be
+    ambiguous when daylight saving time ends.
     """
 
     column: Column
@@ -53,13 +53,14 @@ class KeyRange:
     def column_filter(self) -> ColumnFilter:
         """Return the same range in the encoding of column statistics."""
         if self.column.type == "timestamptz":
-            low, high = (encode_plain(int(micros) * 1000, self.column.type) for micros in (self.low, self.high))
+            nanos = (int(micros) * 1000 for micros in (self.low, self.high))
+            low, high = (encode_plain(value, self.column.type) for value in nanos)
             return ColumnFilter.between(self.column.column_id, low, high)
         return ColumnFilter.between(self.column.column_id, self.low, self.high)
 
 
 def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:
-    """Return the number of rows of `source`, and the range of each key that has values other than NULL.
+    """Measure the number of rows of `source`, and the range of each key that has values other than NULL, in one Spark job.
 
     Args:
         source: the rows.
@@ -69,8 +70,8 @@ def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Colum
     aliased = source.alias(alias)
     usable = usable_keys(aliased, keys)
     aggregates = [F.count(F.lit(1))]
-    for column, text in usable:
-        aggregates += [F.expr(_text_form(column, bound)) for bound in (f"min({text})", f"max({text})")]
+    for column, key in usable:
+        aggregates += [F.expr(_text_form(column, bound)) for bound in (f"min({key})", f"max({key})")]
     row = aliased.agg(*aggregates).collect()[0]
     bounds = [(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
     return int(row[0]), [KeyRange(column, low, high) for column, low, high in bounds if low is not None]
@@ -79,27 +80,31 @@ def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Colum
 def usable_keys(aliased: DataFrame, keys: Sequence[tuple[Column, str]]) -> list[tuple[Column, str]]:
     """Return the keys whose ranges can limit a scan.
 
-    Keys whose type is not exactly the column's are left out, because their order could differ, and those whose values change when they are
-    stored.
+    Left out are keys whose type is not exactly that of the column, because their order could differ, and those whose values change when
+    they are stored.
+
+    Args:
+        aliased: the source, under its alias.
+        keys: (target column, SQL over the alias that must equal it).
     """
     usable = []
-    for column, text in keys:
-        expected = struct_type([column], ids=False).fields[0].dataType
+    for column, key in keys:
+        expected = spark_type(column)
         if (
             not is_changed_when_stored(column)
             and isinstance(expected, _ORDERED)
-            and aliased.selectExpr(text).schema.fields[0].dataType == expected
+            and aliased.selectExpr(key).schema.fields[0].dataType == expected
         ):
-            usable.append((column, text))
+            usable.append((column, key))
     return usable
 
 
 def key_columns(usable: Sequence[tuple[Column, str]]) -> list[str]:
     """Return SQL for the columns that `ranges_of` needs: each key and its text form."""
     return [
-        text
+        expression
         for i, (column, key) in enumerate(usable)
-        for text in (f"({key}) AS {_KEY}{i}", f"{_text_form(column, f'({key})')} AS {_TEXT}{i}")
+        for expression in (f"({key}) AS {_KEY}{i}", f"{_text_form(column, f'({key})')} AS {_TEXT}{i}")
     ]
 
 
@@ -114,7 +119,7 @@ def value_names(usable: Sequence[tuple[Column, str]]) -> list[str]:
 
 
 def ranges_of(rows: pa.Table, usable: Sequence[tuple[Column, str]]) -> list[KeyRange]:
-    """Return the range of each key in fetched rows that have the columns of `key_columns`."""
+    """Return the range of each key that has values other than NULL, in fetched rows with the columns of `key_columns`."""
     ranges = []
     for i, (column, _) in enumerate(usable):
         values, texts = rows.column(f"{_KEY}{i}"), rows.column(f"{_TEXT}{i}")
@@ -126,16 +131,17 @@ def ranges_of(rows: pa.Table, usable: Sequence[tuple[Column, str]]) -> list[KeyR
 
 
 def _text_form(column: Column, value: str) -> str:
+    """Return SQL for the text form of a value, see `KeyRange`."""
     return f"CAST({f'unix_micros({value})' if column.type == 'timestamptz' else value} AS STRING)"
 
 
 def filter_to_ranges(frame: DataFrame, ranges: Sequence[KeyRange]) -> DataFrame:
     """Return the rows of `frame` whose keys are in the ranges."""
-    for key in ranges:
-        key_type = struct_type([key.column], ids=False).fields[0].dataType
-        if key.column.type == "timestamptz":
-            low, high = (F.timestamp_micros(F.lit(int(micros))) for micros in (key.low, key.high))
+    for key_range in ranges:
+        column = key_range.column
+        if column.type == "timestamptz":
+            low, high = (F.timestamp_micros(F.lit(int(micros))) for micros in (key_range.low, key_range.high))
         else:
-            low, high = F.lit(key.low).cast(key_type), F.lit(key.high).cast(key_type)
-        frame = frame.where(F.col(backquoted(key.column.name)).between(low, high))
+            low, high = (F.lit(text).cast(spark_type(column)) for text in (key_range.low, key_range.high))
+        frame = frame.where(F.col(backquoted(column.name)).between(low, high))
     return frame

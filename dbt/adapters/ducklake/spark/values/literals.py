@@ -1,4 +1,4 @@
-"""Literals that PySpark has no function for. They are built from Spark's own classes, which Spark Connect gives no access to."""
+"""Literals that PySpark has no function for, built with Spark's Java classes; Spark Connect gives no access to these."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SQL = "org.apache.spark.sql"
 
 
 def array_of_longs(spark: SparkSession, values: bytes) -> Column:
-    """Return an array of BIGINT as one literal, which costs a few milliseconds for a million elements.
+    """Return an array of BIGINT as one literal. It takes a few milliseconds for a million elements.
 
     Args:
-        spark: a session in classic mode.
+        spark: a session without Spark Connect.
         values: the elements as 64-bit little-endian integers.
     """
     from pyspark.sql.classic.column import Column as ClassicColumn

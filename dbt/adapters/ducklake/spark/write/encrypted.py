@@ -1,7 +1,7 @@
-"""Write rows to encrypted files through DuckDB in Spark's Python workers; no plain file exists at any time.
+"""Write rows to encrypted files through DuckDB in Spark's Python workers; no unencrypted file exists at any time.
 
-Each task writes its rows to files with new names, and returns what DuckDB says about them. So of a task that runs twice only the files of
-one attempt count. A failed attempt removes its files; those of a failed job are removed by the driver.
+Each task writes its rows to files with new names, and returns their paths and statistics. If Spark runs a task twice, it takes the result
+of one attempt, so only the files of this attempt count. A failed attempt removes its files; the driver removes those of a failed job.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 UNLIMITED_ROWS = 2**62
+"""For `rows_per_file`: more rows than any file has."""
 
 
 def write_files(
@@ -38,16 +39,18 @@ def write_files(
     keys: Sequence[str] = (),
     rows_per_file: int = UNLIMITED_ROWS,
 ) -> list[tuple[tuple[str | None, ...], WrittenFile]]:
-    """Write the rows to encrypted files in the directory `target`; in an object store, beside it, with names that begin like it.
+    """Write the rows to encrypted files in the directory `target`.
 
-    DuckDB does not merge the files of a partition if they are in different directories.
+    In an object store the paths of the files begin with `target` and a hyphen instead, so that they are directly in the table's directory:
+    DuckDB merges the files of a partition only if they are in one directory.
 
     Args:
         rows: the columns of the files, by name and with the types of the files, and the keys.
         columns: the columns of the files.
         target: the directory.
         options: the table's write options.
-        keys: the names of columns whose values are the same in a file and are not written; within a task, rows must be grouped by key.
+        keys: the names of columns, such as partition keys, that are equal in all rows of a file and are not written; within a task, rows
+            with equal keys must follow each other.
         rows_per_file: the maximum number of rows of a file.
 
     Returns:
@@ -63,10 +66,10 @@ def write_files(
     # PySpark's mapInArrow fails for names with a dot.
     chosen = rows.select(*map(backquoted, names)).toDF(*(f"c{number}" for number in range(len(names))))
     format_ = format_of(columns, options, arrow_schema(columns))
-    beginning = f"{target}{'/' if storage.is_local(target) else '-'}"
-    write = duckdb_files.writer(place_of(beginning), format_, len(keys), rows_per_file, REFUSED)
-    found = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
-    files = [file._replace(path=beginning + file.path) for file in found]
+    prefix = f"{target}{'/' if storage.is_local(target) else '-'}"
+    write = duckdb_files.writer(place_of(prefix), format_, len(keys), rows_per_file, REFUSED)
+    new_files = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
+    files = [file._replace(path=prefix + file.path) for file in new_files]
     if files and storage.is_local(target) and not os.path.exists(place_of(files[0].path).path):
         raise LakeError(f"Spark wrote files to {target} that this machine cannot see: all workers and this machine must share data_path")
     return [(tuple(file.keys), written_file(file, columns)) for file in files]

@@ -1,4 +1,4 @@
-"""Find the rows of a table that are in the same partitions as other rows."""
+"""Find the rows of a table that are in the same partitions as other rows, such as those that will replace them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows_of_same_partitions(old: DataFrame, new: DataFrame, columns: tuple[Colum
     """Return the rows of `old` whose partition values equal those of a row of `new`; NULL equals NULL.
 
     Args:
-        old: rows of the table, maybe with further columns.
+        old: rows of the table, perhaps with additional columns.
         new: rows with the columns of the table, of types that can be cast.
         columns: the columns of the table.
         fields: the partition fields to compare.
@@ -35,9 +35,9 @@ def rows_of_same_partitions(old: DataFrame, new: DataFrame, columns: tuple[Colum
 
 
 def _with_keys(rows: DataFrame, columns: tuple[Column, ...], fields: tuple[PartitionField, ...]) -> DataFrame:
-    """Return the rows with a column for each partition key, which is computed as for a file."""
+    """Return the rows with a column for each partition key, computed as when the rows are written to files."""
     types = {field.name: field.dataType for field in rows.schema.fields}
-    keys = {column.column_id: column for column in key_columns(columns, fields)}
-    sources = [replace(column, name=f"_ducklake_key_of_{column.column_id}") for column in keys.values()]
-    values = [conform(F.col(backquoted(keys[each.column_id].name)), types[keys[each.column_id].name], each) for each in sources]
-    return with_keys(rows.select("*", *values), sources, fields).drop(*[each.name for each in sources])
+    distinct = list({column.column_id: column for column in key_columns(columns, fields)}.values())
+    sources = [replace(column, name=f"_ducklake_key_of_{column.column_id}") for column in distinct]
+    values = [conform(F.col(backquoted(column.name)), types[column.name], source) for column, source in zip(distinct, sources, strict=True)]
+    return with_keys(rows.select("*", *values), sources, fields).drop(*[source.name for source in sources])

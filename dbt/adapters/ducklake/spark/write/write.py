@@ -22,7 +22,7 @@ from ...format.partitioning import key_columns, key_names
 from ...format.paths import with_separator
 from ..files.footers import FileToRead, read_files
 from ..values.conform import conform
-from ..values.rules import check_rules
+from ..values.stats_checks import check_stats
 from .encrypted import write_files
 from .job import move_files, new_directory, run_write_job
 from .partitions import key_name, values_of, values_of_keys, with_keys
@@ -80,7 +80,7 @@ def write_rows(
             else:
                 paths = run_write_job(arrangement, target, options, keys, per_file)
                 files = _read_plain(paths, written_columns, target, partition_fields)
-        check_rules(files, columns)
+        check_stats(files, columns)
         names = key_names(key_columns(columns, partition_fields), partition_fields)
         by_key = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
         return move_files(files, [with_separator(directory) + each for each in by_key], target)

@@ -11,17 +11,18 @@
     {{ return('(select *, \'insert\' as _change_type, cast(0 as bigint) as _snapshot_id from ' ~ relation ~ ')') }}
   {%- endif -%}
   {%- do require_input_of_changes(relation) -%}
-  {%- set source = [relation.database or target.database, relation.schema, relation.identifier] -%}
-  {%- set given = [] -%}
-  {%- for part in source -%}{%- do given.append(ducklake_literal(part)) -%}{%- endfor -%}
-  {%- do given.append('model => ' ~ ducklake_literal([this.database, this.schema, this.identifier])) -%}
+  {%- set arguments = [] -%}
+  {%- for part in [relation.database or target.database, relation.schema, relation.identifier] -%}
+    {%- do arguments.append(ducklake_literal(part)) -%}
+  {%- endfor -%}
+  {%- do arguments.append('model => ' ~ ducklake_literal([this.database, this.schema, this.identifier])) -%}
   {%- set by_key = config.get('incremental_strategy') == 'changes' and key_columns(config.get('unique_key')) | length > 0 -%}
   {%- if not is_incremental() -%}
-    {%- do given.append('full_build => true') -%}
+    {%- do arguments.append('full_build => true') -%}
   {%- elif old_versions or (by_key and old_versions is none) -%}
-    {%- do given.append('old_versions => true') -%}
+    {%- do arguments.append('old_versions => true') -%}
   {%- endif -%}
-  {%- set changes = 'ducklake_changes(' ~ given | join(', ') ~ ')' -%}
+  {%- set changes = 'ducklake_changes(' ~ arguments | join(', ') ~ ')' -%}
   {%- if relation.limit is not none or relation.event_time_filter or adapter.leaves_out_rows() -%}
     {%- set changes = '(select * from ' ~ changes ~ ' where false)' -%}
   {%- endif -%}
@@ -29,30 +30,32 @@
 {% endmacro %}
 
 
+{# Refuses ducklake_changes outside of incremental models, with microbatch, and for an input that is not a table of a lake. #}
 {% macro require_input_of_changes(relation) %}
   {%- if model.resource_type != 'model' or model.config.materialized != 'incremental' -%}
     {%- do exceptions.raise_compiler_error(
-      'ducklake_changes(' ~ relation ~ ') works in incremental models only, because their table stores up to where they have read the changes; '
-      ~ 'in other places use ducklake_table_changes'
+      'ducklake_changes(' ~ relation ~ ') works in incremental models only, because their table stores the snapshot up to which '
+      ~ 'they have read the changes; in other places use ducklake_table_changes'
     ) -%}
   {%- endif -%}
   {%- if config.get('incremental_strategy') == 'microbatch' -%}
     {%- do exceptions.raise_compiler_error(
-      'ducklake_changes(' ~ relation ~ ') does not work with microbatch, whose first batch would read the changes of all; use the strategy changes'
+      'ducklake_changes(' ~ relation ~ ') does not work with microbatch, whose first batch would read the changes for all batches; '
+      ~ 'use the strategy changes'
     ) -%}
   {%- endif -%}
   {%- if relation is string or relation.is_cte or relation.time_travel or relation.external is not none -%}
     {%- do exceptions.raise_compiler_error(
-      'ducklake_changes(' ~ relation ~ '): the input is ref() or source() of a table of a lake; an ephemeral model, a pinned source and files '
-      ~ 'record no changes'
+      'ducklake_changes(' ~ relation ~ '): the input must be ref() or source() of a table of a lake; an ephemeral model, a pinned source '
+      ~ 'and files record no changes'
     ) -%}
   {%- endif -%}
 {% endmacro %}
 
 
 {#
-  dbt's macro with one more reason: the changes of an input since the model's last commit are not known, for example because the input was
-  dropped and created again. `is_incremental()` calls it, so the model's query is that of a full build.
+  dbt's macro with one more reason for a full refresh: the changes of an input since the model's last commit are not known, for example
+  because the input was dropped and created again. `is_incremental()` calls it, so the model's query is then that of a full build.
 #}
 {% macro should_full_refresh() %}
   {%- set wanted = config.get('full_refresh') -%}
@@ -69,6 +72,7 @@
 {% endmacro %}
 
 
+{# Returns why an incremental model must be built from all rows; none if it need not be. #}
 {% macro reason_for_full_build() %}
   {%- if not execute or model.resource_type != 'model' or model.config.materialized != 'incremental' -%}
     {% do return(none) %}
@@ -82,7 +86,10 @@
 {% endmacro %}
 
 
-{# Called by the materialization before it commits. Positions do not move if `--empty` or `--sample` left out rows. #}
+{#
+  Stores up to which snapshot the model has read the changes of its inputs; the materialization calls it before it commits. If `--empty` or
+  `--sample` left out rows, the positions stay as they are.
+#}
 {% macro set_positions(relation, rebuilt) %}
   {%- if model.language == 'sql' and not adapter.leaves_out_rows() -%}
     {%- do adapter.set_positions(relation, compiled_code, rebuilt) -%}

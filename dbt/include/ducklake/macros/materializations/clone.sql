@@ -32,6 +32,7 @@
   {% do begin_snapshot() %}
   {% do drop_if_of_other_type(existing_relation, 'table') %}
   {%- if config.get('clone_as') != 'shared' -%}
+    {#- The statement below sets the layout of the config; a layout that the config no longer has is reset here. -#}
     {% do undo_removed_layout(target_relation) %}
   {%- endif -%}
   {% call statement('main') -%}

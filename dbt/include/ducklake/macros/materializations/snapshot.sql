@@ -53,8 +53,8 @@
 
 
 {#
-  Warns, as dbt's `check_time_data_types`, if `updated_at` has another type than the time of the snapshot. The columns of a relation are known;
-  dbt's macro has the whole staging query analyzed again.
+  Warns, like dbt's `check_time_data_types`, if `updated_at` has another type than the time of the snapshot. It looks at the columns of the
+  relation, which are known; dbt's macro would have Spark analyze the whole staging query again.
 #}
 {% macro warn_of_time_type(relation) %}
   {%- for column in adapter.get_columns_in_relation(relation) if column.name | lower == 'dbt_updated_at' -%}
@@ -67,8 +67,8 @@
 
 
 {#
-  Adds new fields of structs in the query to the snapshot. The staging query needs them: it compares structs of the query with those of the
-  snapshot, and joins the rows of both by UNION for `hard_deletes: new_record`. UNION takes the fields by position.
+  Adds new fields of structs in the query to the snapshot. The staging query needs them, because it compares the structs of the query with
+  those of the snapshot. For `hard_deletes: new_record` it also combines the rows of both by UNION, which matches fields by position.
 #}
 {% macro fit_structs(strategy, sql, target_relation) %}
   {%- set structs = {} -%}
@@ -97,13 +97,13 @@
 {# Adds new columns of the source to the snapshot, and returns the quoted names of all columns to insert. #}
 {% macro fit_snapshot_target(strategy, staging_relation, target_relation) %}
   {%- do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) -%}
-  {%- set helpers = ['dbt_change_type', 'dbt_unique_key'] -%}
+  {%- set helper_columns = ['dbt_change_type', 'dbt_unique_key'] -%}
   {%- for key in key_columns(strategy.unique_key) -%}
-    {%- do helpers.append('dbt_unique_key_' ~ loop.index) -%}
+    {%- do helper_columns.append('dbt_unique_key_' ~ loop.index) -%}
   {%- endfor -%}
   {%- set known = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | map('lower') | list -%}
   {%- set missing, names = [], [] -%}
-  {%- for column in adapter.get_columns_in_relation(staging_relation) if column.name | lower not in helpers -%}
+  {%- for column in adapter.get_columns_in_relation(staging_relation) if column.name | lower not in helper_columns -%}
     {%- do names.append(column.quoted) -%}
     {%- if column.name | lower not in known -%}
       {%- do missing.append(column) -%}

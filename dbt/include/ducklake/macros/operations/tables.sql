@@ -1,4 +1,4 @@
-{#- Options of the lake, layouts and clones of tables. -#}
+{#- Options, layouts of tables, added files, commit messages and clones. -#}
 
 {# dbt run-operation ducklake_set_option --args '{key: target_file_size, value: 256MB, table_name: orders}' #}
 {% macro ducklake_set_option(key, value, schema=none, table_name=none, database=none) %}
@@ -55,8 +55,8 @@
 
 {#
   Clone a table or a whole schema, which then share their files: dbt run-operation ducklake_clone --args '{schema: prod, into: dev_anna}', or
-  '{table: orders, into: dev_anna.orders_copy}'; `into` may name the schema alone. `version` or `timestamp`: as it was at that snapshot.
-  `replace: true` replaces a table. `table` is another name of `table_name`.
+  '{table: orders, into: dev_anna.orders_copy}'. If `into` is a schema, a table keeps its name. With `version` or `timestamp` the clone has the
+  rows of that snapshot. `replace: true` replaces an existing table. `table` is another name for `table_name`.
 #}
 {% macro ducklake_clone(
   table_name=none, schema=none, into=none, version=none, timestamp=none, replace=none, database=none, table=none

@@ -1,4 +1,4 @@
-"""Check the constraints of a table by the statistics of written files, before the files are registered."""
+"""Check NOT NULL and the ranges of unsigned integers by the statistics of written files, before the files are registered."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 
 
-def null_text(column: Column) -> str:
+def null_message(column: Column) -> str:
     """Return the error message for a NULL in a NOT NULL column."""
     return f"column {column.name} is NOT NULL, but a row has a NULL in it: filter such rows out or give them a value"
 
 
-def check_rules(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None:
+def check_stats(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None:
     """Check NOT NULL of leaf columns, and the ranges of unsigned integers, which files store as larger signed integers.
+
+    Args:
+        files: the written files with their statistics.
+        columns: the table's columns.
 
     Raises:
         DataError: a value violates a constraint; the message names the column.
@@ -39,12 +43,18 @@ def check_rules(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None
 
 def _check_nulls(file: WrittenFile, stats: ColumnStats, column: Column) -> None:
     if stats.null_count is None:
-        raise LakeError(f"the footer of {file.path} does not count the NULLs of column {column.name}")
+        raise LakeError(
+            f"the footer of {file.path} does not count the NULLs of column {column.name}, so NOT NULL cannot be checked; nothing was "
+            f"changed. Without the constraint (ALTER COLUMN {column.name} DROP NOT NULL) the rows can be written"
+        )
     if stats.null_count:
-        raise DataError(null_text(column))
+        raise DataError(null_message(column))
 
 
-def _check_range(stats: ColumnStats, column: Column, greatest: int) -> None:
+def _check_range(stats: ColumnStats, column: Column, maximum: int) -> None:
     for bound in (stats.min_value, stats.max_value):
-        if bound is not None and not 0 <= int(bound) <= greatest:
-            raise DataError(f"column {column.name}: the value {bound} does not fit an unsigned integer up to {greatest}")
+        if bound is not None and not 0 <= int(bound) <= maximum:
+            raise DataError(
+                f"column {column.name}: the value {bound} does not fit an unsigned integer up to {maximum}; change the value, or the "
+                "type of the column"
+            )
