@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.catalogs import CatalogUnderTest
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from tests.catalogs import CatalogUnderTest, session_on
 from tests.interop.conftest import Both
 from tests.interop.oracle import connect
 
@@ -107,6 +108,29 @@ def test_duckdb_sorts_flushed_rows_of_an_older_layout_by_another_column(both: Bo
     both.spark("CALL flush_inlined_data(table_name => 'ours')")
     assert both.duck.execute("SELECT b FROM theirs").fetchall() == [(2,), (3,)]  # the fault; an INTERNAL Error if the types differ
     assert both.duck.execute("SELECT b FROM ours").fetchall() == [(3,), (2,)]
+
+
+@pytest.mark.postgres
+def test_duckdb_loses_deletes_when_it_flushes_a_bucketed_table_on_postgres(
+    postgres_url: str, tmp_path: Path, runtime: SparkRuntime
+) -> None:
+    place = CatalogUnderTest("postgres", postgres_url, f"{tmp_path}/files/")
+    texts = ["a,b", None, 'say "x"', "ä€😀", "b", None, "a", None, None, "b"]
+    kept = [(3,), (5,), (6,), (8,), (9,)]
+    with session_on(place.open(runtime)) as session, connect(place, data_inlining_row_limit=30) as duck:
+        duck.execute("USE lake")
+        for name in ("theirs", "ours"):
+            duck.execute(f"CREATE TABLE {name} (a INTEGER, d VARCHAR)")
+            duck.execute(f"ALTER TABLE {name} SET PARTITIONED BY (bucket(3, d))")
+            duck.execute(f"INSERT INTO {name} SELECT * FROM (SELECT unnest(range(10)), unnest(?::VARCHAR[]))", [texts])
+            for deleted in ("4", "1, 2", "0, 7"):  # PostgreSQL then returns the rows in another order
+                duck.execute(f"DELETE FROM {name} WHERE a IN ({deleted})")
+            assert duck.execute(f"SELECT a FROM {name} ORDER BY a").fetchall() == kept
+        session.execute("CALL flush_inlined_data(table_name => 'ours')")
+        other_client(place, "CALL ducklake_flush_inlined_data('lake', table_name => 'theirs')")
+        assert session.execute("SELECT a FROM ours ORDER BY a").fetch() == kept
+        assert other_client(place, "SELECT a FROM ours ORDER BY a") == kept
+        assert len(other_client(place, "FROM theirs")) == 6  # the fault: a row of two that were deleted from one file is there again
 
 
 def test_a_flush_by_duckdb_breaks_the_inlined_tables_of_other_connections(both: Both, catalog: CatalogUnderTest) -> None:

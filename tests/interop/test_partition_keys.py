@@ -113,3 +113,25 @@ def test_an_overwrite_names_only_keys_of_the_table(both: Both, key: str) -> None
     both.spark("CREATE TABLE t (i BIGINT, z TIMESTAMP, v STRING) PARTITIONED BY (day(z), i, bucket(5, v))")
     with pytest.raises(StatementError, match=re.escape(f"{key} is not a partition key of the table")):
         both.spark(f"INSERT OVERWRITE t PARTITION ({key}) SELECT 1, NULL, 'x'")
+
+
+@pytest.mark.parametrize("key", ["SET PARTITIONED BY (year(c))", "SET PARTITIONED BY (a, c)", "SET SORTED BY (a, c)"])
+def test_a_replaced_table_loses_keys_that_its_new_types_do_not_allow(both: Both, key: str) -> None:
+    both.duckdb("CREATE TABLE t (a INTEGER, c TIMESTAMP)")
+    both.duckdb(f"ALTER TABLE t {key}")
+    both.spark("CREATE OR REPLACE TABLE t AS SELECT 1 AS a, map('x', 2) AS c UNION ALL SELECT 0, map('y', 3)")
+    assert both.rows("SELECT a FROM t") == [(0,), (1,)]
+    both.duckdb("INSERT INTO t VALUES (2, MAP {'z': 4})")
+    both.spark("INSERT INTO t SELECT 3, map('x', 5)")
+    assert both.rows("SELECT a, c['x'] FROM t") == [(0, None), (1, 2), (2, None), (3, 5)]
+
+
+def test_rows_of_a_table_that_is_sorted_by_a_map(both: Both) -> None:
+    """DuckDB orders maps; Spark does not, so it sorts by the keys before."""
+    no_inlining(both)
+    both.duckdb("CREATE TABLE t (a INTEGER, c MAP(VARCHAR, INTEGER))")
+    both.duckdb("ALTER TABLE t SET SORTED BY (a DESC, c)")
+    both.spark("INSERT INTO t SELECT id, map('x', id) FROM range(20)")
+    both.spark("CALL merge_adjacent_files()")
+    assert both.duck.execute("SELECT a FROM t").fetchall() == [(i,) for i in reversed(range(20))]
+    assert both.rows("SELECT a, c['x'] FROM t") == [(i, i) for i in range(20)]

@@ -196,6 +196,13 @@ class DuckDB:
             ).fetchall()
         )
 
+    def flush_loses_deletes(self) -> bool:
+        """Return whether a flush by this client may lose deletes, as that of a bucketed table on PostgreSQL: see `test_found_faults`."""
+        keys = "__ducklake_metadata_lake.ducklake_partition_column"
+        return self.place.database == "postgres" and bool(
+            self.connection.execute(f"SELECT 1 FROM {keys} WHERE transform LIKE 'bucket%' LIMIT 1").fetchall()
+        )
+
     def reattach(self, inlining: int | None) -> None:
         """Reconnect as another client, which inlines up to `inlining` rows."""
         self.limit = inlining

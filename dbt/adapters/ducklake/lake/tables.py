@@ -218,8 +218,11 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     if request.comment is not None:
         changed = replace(changed, comment=request.comment)
     changed = replace(changed, tags=with_constraints({**with_positions(table.tags, ()), **request.tags}, _constraints(request)))
-    keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
-    changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
+    if request.partitioning is None:
+        fields = _kept_keys(table, changed)
+    else:
+        fields = partition_fields(changed.columns, request.partitioning, f"{table.schema_name}.{table.name}")
+    changed = repartitioned(changed, fields)
     dropped = {fold(column.name) for column in table.columns} - {fold(column.name) for column in changed.columns}
     if request.sorting is not None:
         changed = replace(changed, sorting=request.sorting)
@@ -230,8 +233,10 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     return changed
 
 
-def _keys_by_name(table: Table, changed: Table) -> list[tuple[str, str]]:
-    """Return the partition keys of `table`, or no keys if `changed` lacks one of their columns."""
+def _kept_keys(table: Table, changed: Table) -> tuple[PartitionField, ...]:
+    """Return the partition keys of `table` for `changed`, or none if one of their columns is gone or its type does not allow the key."""
     names = {column.column_id: column.name for column in table.columns}
-    keys = [(names[key.column_id], key.transform) for key in table.partition_fields]
-    return keys if all(changed.column(name) for name, _ in keys) else []
+    try:
+        return partition_fields(changed.columns, [(names[key.column_id], key.transform) for key in table.partition_fields], changed.name)
+    except (NotFoundError, StatementError):
+        return ()

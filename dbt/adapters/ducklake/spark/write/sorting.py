@@ -23,18 +23,22 @@ def sort_columns(rows: DataFrame, keys: Sequence[SortField]) -> list[SparkColumn
     order: list[SparkColumn] = []
     for key in keys:
         try:
-            value = F.expr(key.expression)
-            rows.select(value).schema  # noqa: B018 - Spark Connect analyzes only when the schema is read
+            column = _directed(F.expr(key.expression), key)
+            rows.sort(column).schema  # noqa: B018 - Spark Connect analyzes only when the schema is read
         except AnalysisException as error:
             logger.warning("rows are not sorted by %s, which Spark refuses: %s", key.expression, error.getCondition())
             break
-        match key.direction.upper() == "DESC", key.nulls.upper() == "NULLS_FIRST":
-            case False, False:
-                order.append(value.asc_nulls_last())
-            case False, True:
-                order.append(value.asc_nulls_first())
-            case True, False:
-                order.append(value.desc_nulls_last())
-            case _:
-                order.append(value.desc_nulls_first())
+        order.append(column)
     return order
+
+
+def _directed(value: SparkColumn, key: SortField) -> SparkColumn:
+    match key.direction.upper() == "DESC", key.nulls.upper() == "NULLS_FIRST":
+        case False, False:
+            return value.asc_nulls_last()
+        case False, True:
+            return value.asc_nulls_first()
+        case True, False:
+            return value.desc_nulls_last()
+        case _:
+            return value.desc_nulls_first()
