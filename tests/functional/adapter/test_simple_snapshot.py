@@ -43,6 +43,7 @@ class TestSnapshotCheck(BaseSnapshotCheck):
     pass
 
 
+@pytest.mark.nightly
 class TestNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
     pass
 
@@ -51,6 +52,7 @@ class TestNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
     pass
 
 
+@pytest.mark.nightly
 class TestNewRecordValidToCurrent(BaseSnapshotNewRecordDbtValidToCurrent):
     pass
 
@@ -59,10 +61,12 @@ class TestEphemeralHardDeletes(BaseSnapshotEphemeralHardDeletes):
     pass
 
 
+@pytest.mark.nightly
 class TestNewColumnTimestampStrategy(BaseSnapshotNewColumnTimestampStrategy):
     pass
 
 
+@pytest.mark.nightly
 class TestNewColumnSpecificCheckCols(BaseSnapshotNewColumnSpecificCheckCols):
     pass
 
@@ -75,6 +79,7 @@ class TestColumnNames(BaseSnapshotColumnNames):
     pass
 
 
+@pytest.mark.nightly
 class TestColumnNamesFromProject(BaseSnapshotColumnNamesFromDbtProject):
     pass
 

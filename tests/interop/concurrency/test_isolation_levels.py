@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import USUAL_DATABASES, selected_databases
+
 from .checker import Verdict, check
 from .model import Model
 from .playing import Player
@@ -46,6 +48,12 @@ CASES = {
     "a table that does not exist": ABSENT_TABLE,
     "a table that is dropped": DROPPED_TABLE,
 }
+
+
+@pytest.fixture(params=selected_databases(USUAL_DATABASES))
+def database(request: pytest.FixtureRequest) -> str:
+    """The catalog database; random histories run on every one."""
+    return str(request.param)
 
 
 @pytest.mark.parametrize("lines", CASES.values(), ids=CASES)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import USUAL_DATABASES, selected_databases
+
 from .checker import check
 from .model import Model
 from .playing import Player
@@ -16,6 +18,12 @@ DAY = "CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM u WHERE n = 1"
 APPEND = "INSERT INTO t (id, n) SELECT id, n FROM"
 in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files", "inlined"])
 """For cases that depend on where rows are stored."""
+
+
+@pytest.fixture(params=selected_databases(USUAL_DATABASES))
+def database(request: pytest.FixtureRequest) -> str:
+    """The catalog database; random histories run on every one."""
+    return str(request.param)
 
 
 def assert_accepted(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
