@@ -11,9 +11,9 @@ from decimal import Decimal
 import pytest
 
 from tests.interop.conftest import Both
-from tests.places import METADATA_SCHEMA, REFERENCE_DATABASES
+from tests.places import FULL_MATRIX, METADATA_SCHEMA, REFERENCE_DATABASES
 
-CATALOGS = [*REFERENCE_DATABASES, METADATA_SCHEMA]
+CATALOGS = [*REFERENCE_DATABASES, *([METADATA_SCHEMA] if FULL_MATRIX else [])]  # the tests of the catalog always run on it
 
 UTC = dt.timezone.utc
 

@@ -39,6 +39,7 @@ class TestSimpleSnapshot(BaseSimpleSnapshot):
     pass
 
 
+@pytest.mark.nightly
 class TestSnapshotCheck(BaseSnapshotCheck):
     pass
 
