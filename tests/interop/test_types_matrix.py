@@ -233,14 +233,26 @@ def _partition(done: Operations, transform: str) -> Keyed:
     return theirs, ours
 
 
+@pytest.fixture(scope="module")
+def values_of(done: Operations) -> Callable[[str], dict[str, dict[tuple[int, str], str | None]]]:
+    """A function that returns the partition values of a table and reads them once."""
+    return cache(lambda table: partition_values(done.duck, table))
+
+
+@pytest.fixture(scope="module")
+def statistics_of(done: Operations) -> Callable[[str], dict[str, list[tuple[Any, ...]]]]:
+    """A function that returns the statistics of a table's files and reads them once."""
+    return cache(lambda table: file_statistics(done.duck, table))
+
+
 @by_key(*TRANSFORMS)
-def test_partition_values_are_those_of_duckdb(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
+def test_partition_values_are_those_of_duckdb(values_of: Any, partitioned: Any, transform: str, case: Case) -> None:
     theirs, ours = partitioned(transform)
-    wanted = partition_values(done.duck, theirs)[column(case, "column")]
+    wanted = values_of(theirs)[column(case, "column")]
     for writer, table in ours.items():
         if writer == "spark" and case.stored in NOT_HASHED:  # the copied values are those that DuckDB's file stores
             continue
-        assert partition_values(done.duck, table)[column(case, "column")] == wanted, writer
+        assert values_of(table)[column(case, "column")] == wanted, writer
 
 
 COMPARISONS = ("=", "<=", ">", "<>")
@@ -265,10 +277,12 @@ def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, parti
 
 
 @by_key(*TRANSFORMS)
-def test_we_keep_every_row_when_we_prune_duckdbs_files(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
+def test_we_keep_every_row_when_we_prune_duckdbs_files(
+    done: Operations, statistics_of: Any, partitioned: Any, transform: str, case: Case
+) -> None:
     theirs, _ = partitioned(transform)
     name = column(case, "column")
-    stats = file_statistics(done.duck, theirs)
+    stats = statistics_of(theirs)
     by_id = {int(id_[2]): value for id_, value in zip(stats["id"], stats[name], strict=True)}
     pairs = done.duck.execute(f"SELECT a.id, b.id FROM {theirs} a, {theirs} b WHERE a.{name} >= b.{name}").fetchall()
     for greater, less in pairs:
