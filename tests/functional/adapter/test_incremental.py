@@ -41,7 +41,14 @@ class TestPredicatesOfMerge(BaseIncrementalPredicates):
         return {"models": {"+incremental_predicates": ["dbt_internal_dest.id != 2"], "+incremental_strategy": "merge"}}
 
 
-@nightly_tests("test__empty_str_unique_key", "test__duplicated_unary_unique_key_list", "test__trinary_unique_key_list_no_update")
+@nightly_tests(
+    "test__empty_str_unique_key",
+    "test__empty_unique_key_list",
+    "test__one_unique_key",
+    "test__duplicated_unary_unique_key_list",
+    "test__trinary_unique_key_list_no_update",
+    "test__bad_unique_key_list",
+)
 class TestUniqueKeyWithMerge(BaseIncrementalUniqueKey):
     pass
 
