@@ -66,12 +66,12 @@ def nightly_tests(*names: str) -> Callable[[Tests], Tests]:
     """Return a decorator of a class, by which the named tests that it inherits run in the full matrix only."""
 
     def marked(inherited: Callable[..., None]) -> Callable[..., None]:
-        @pytest.mark.nightly
-        @functools.wraps(inherited)
+        @functools.wraps(inherited)  # a mark at the inherited function itself would be a mark for all classes
         def test(*given: Any, **fixtures: Any) -> None:
             inherited(*given, **fixtures)
 
-        return test
+        marked_test: Callable[..., None] = pytest.mark.nightly(test)
+        return marked_test
 
     def decorate(tests: Tests) -> Tests:
         for name in names:
