@@ -43,8 +43,8 @@ SIDES = list(
     )
 )
 """Which history a table has, which side changes and maintains the lake, and whether it changes the original or the clone."""
-USUAL_SIDES = [("files", "duckdb", "t"), ("files", "spark", "dev.c"), ("inlined", "duckdb", "dev.c"), ("inlined", "spark", "t")]
-"""Each side, each table and each kind of storage with each other one."""
+USUAL_SIDES = [("files", "spark", "dev.c"), ("inlined", "duckdb", "t")]
+"""Each side, each table and each kind of storage once; the random changes below mix them."""
 
 
 def last(both: Both) -> int:

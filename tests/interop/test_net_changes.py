@@ -91,7 +91,6 @@ def test_old_versions_are_read_on_demand(model: Both) -> None:
     assert sorted(found) == [("update", 55), ("update_preimage", 5)]
 
 
-@pytest.mark.parity
 def test_rows_that_are_only_written_again_are_no_changes(model: Both) -> None:
     """Compaction, flush, a rebuild with the same rows, and DuckDB's merge of files."""
     for number in range(20, 24):
@@ -110,7 +109,6 @@ def test_rows_that_are_only_written_again_are_no_changes(model: Both) -> None:
     assert kinds(read(model.session, "t")) == [("delete", 1, "a"), ("delete", 6, "a"), ("insert", 6, "z")]
 
 
-@pytest.mark.parity
 def test_a_rollback_of_the_model_or_the_input_moves_what_is_read(model: Both) -> None:
     before = model.snapshots() - 1
     model.duckdb("INSERT INTO t VALUES (7, 'new')")
@@ -156,7 +154,6 @@ def test_duckdb_merges_the_files_of_several_increments(model: Both) -> None:
     assert len(model.rows("SELECT * FROM m")) == 6 + 3 * 5
 
 
-@pytest.mark.parity
 def test_an_input_that_cannot_be_continued_is_named(model: Both) -> None:
     def problem() -> str:
         ((_, _, found),) = positions(model.session)
