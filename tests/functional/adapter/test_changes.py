@@ -104,8 +104,6 @@ class TestChain(WithDuckDB):
         run_dbt(["run", "--empty"])
         assert self.rows(duckdb, "FROM named") == known
         run_dbt(["run", "--full-refresh", "--select", "open_orders"])
-        run_dbt(["run", "--select", "named"])
-        self.check(duckdb)
         duckdb.execute("DELETE FROM orders WHERE id = 8")
         run_dbt(["run"])
         self.check(duckdb)
