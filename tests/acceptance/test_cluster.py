@@ -225,7 +225,8 @@ def kill_one(executors: list[int]) -> None:
 
 
 def test_a_cluster_in_short(project: Project, python_of_executors: None) -> None:
-    with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
+    """With one executor; the other tests have two."""
+    with cluster(user=None, workers=1) as running, in_folder(project, on_cluster(running.url, {})) as shared:
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
 
