@@ -22,7 +22,7 @@ from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, S3Fi
 
 from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from tests.acceptance.projects import Project, Rows
-from tests.clusters import Cluster, bare_python, cluster, connect_server, other_user
+from tests.clusters import QUICK_JAVA, Cluster, bare_python, cluster, connect_server, other_user
 from tests.duckdb_instances import open_duckdb
 from tests.functional.dbt_process import start_dbt
 from tests.places import FULL_MATRIX
@@ -114,8 +114,13 @@ def write_project(project: Project, data_path: str, spark: dict[str, object], **
 
 def on_cluster(url: str, config: Mapping[str, object]) -> dict[str, object]:
     """Return the block `spark` of a profile for the cluster."""
-    own = {"spark.executor.memory": "512m", "spark.driver.memory": "768m", "spark.driver.host": "127.0.0.1"}
-    return {"master": url, "config": own | dict(config)}
+    own = {
+        "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": QUICK_JAVA,
+        "spark.driver.memory": "768m",
+        "spark.driver.host": "127.0.0.1",
+    }
+    return {"master": url, "fast_start": True, "config": own | dict(config)}
 
 
 def kill_while_writing(shared: Shared, running: Cluster, kill: Callable[[list[int]], None]) -> None:
@@ -220,7 +225,8 @@ def kill_one(executors: list[int]) -> None:
 
 
 def test_a_cluster_in_short(project: Project, python_of_executors: None) -> None:
-    with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
+    """With one executor; the other tests have two."""
+    with cluster(user=None, workers=1) as running, in_folder(project, on_cluster(running.url, {})) as shared:
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
 

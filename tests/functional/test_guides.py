@@ -44,6 +44,7 @@ class TestBackupAndRecovery:
         assert project.run_sql("select n from {schema}.orders", fetch="all") == [(1,)]
 
 
+@pytest.mark.nightly
 class TestClones:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -63,6 +64,7 @@ class TestClones:
             assert project.run_sql(f"select count(*) from {name}", fetch="one") == (count,)
 
 
+@pytest.mark.nightly
 class TestPullRequests:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -90,6 +92,7 @@ class TestPullRequests:
         )
 
 
+@pytest.mark.nightly
 class TestMaintenance:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -134,6 +137,7 @@ class TestReport:
             assert "model.test.orders" in path.read_text()
 
 
+@pytest.mark.nightly
 class TestMovingFromDuckDB:
     def test_a_project_of_dbt_duckdb_runs_on_a_lake(self, tmp_path: Path) -> None:
         models = {

@@ -121,13 +121,19 @@ def has_ended(pid: str) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(cache: Path) -> None:
+def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (cache / "changed.py").write_text("def number():\n    return 1\n")
-    found = run(USE)
+    monkeypatch.setenv("CHANGED", "1")
+    monkeypatch.setenv("SET_FIRST", "1")
+    found = run(USE + VARIABLES)
     (cache / "changed.py").write_text("def number():\n    return 23\n")
-    again = run(USE)
-    assert found[1:] == ["0 0 true unset", "False", "[1, 1, 1]", f"{found[0]} 0"]
-    assert again == [found[0], *found[1:3], "[23, 23, 23]", found[4]], "with the changed module"
+    monkeypatch.setenv("CHANGED", "2")
+    monkeypatch.delenv("SET_FIRST")
+    monkeypatch.setenv("SET_LATER", "2")
+    again = run(USE + VARIABLES)
+    assert found[1:] == ["0 0 true unset", "False", "[1, 1, 1]", f"{found[0]} 0", "['1', '1', None]"]
+    expected = [found[0], *found[1:3], "[23, 23, 23]", found[4], "['2', None, '2']"]
+    assert again == expected, "with the changed module, and Python workers have the environment of their command"
     (state,) = states()
     assert (state["pid"], state["commands"]) == (int(found[0]), 4), "each of the two commands has stopped and started once"
     assert stat.S_IMODE(folder().stat().st_mode) == 0o700
@@ -136,17 +142,6 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
     wait_for(lambda: has_ended(found[0]))
     assert not list(folder().glob("*.socket"))
     wait_for(lambda: not temporary_folders(cache))  # the keeper removes them after the end of Spark
-
-
-def test_python_workers_have_the_environment_of_their_command(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHANGED", "1")
-    monkeypatch.setenv("SET_FIRST", "1")
-    found = run(VARIABLES)
-    monkeypatch.setenv("CHANGED", "2")
-    monkeypatch.delenv("SET_FIRST")
-    monkeypatch.setenv("SET_LATER", "2")
-    assert found[1:] == ["['1', '1', None]"]
-    assert run(VARIABLES) == [found[0], "['2', None, '2']"]
 
 
 @pytest.mark.nightly
@@ -166,6 +161,7 @@ def test_one_command_at_a_time(cache: Path) -> None:
     wait_for(lambda: has_ended(kept))
 
 
+@pytest.mark.nightly
 def test_a_command_that_stops_spark_leaves_none(cache: Path) -> None:
     (pid,) = run(STOP)
     wait_for(lambda: has_ended(pid))

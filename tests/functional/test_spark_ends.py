@@ -93,6 +93,7 @@ def test_a_session_goes_on_after_spark_has_ended(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_a_later_command_of_the_process_starts_spark_again(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", TWO_RUNTIMES], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

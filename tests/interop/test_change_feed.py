@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import NotFoundError, StatementError
 from tests.interop.conftest import Both, comparable_rows
+from tests.places import nightly
 
 Side = Callable[[str], None]
 
@@ -48,7 +49,7 @@ def in_turn(both: Both, order: str) -> Callable[[str], None]:
     return run
 
 
-@pytest.mark.parametrize("order", ["ds", "sdd"])
+@pytest.mark.parametrize("order", [*nightly("ds"), "sdd"])
 def test_every_kind_of_change(both: Both, order: str) -> None:
     run = in_turn(both, order)
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 2)")

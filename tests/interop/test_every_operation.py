@@ -12,7 +12,7 @@ import pytest
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect
-from tests.places import REFERENCE_DATABASES
+from tests.places import REFERENCE_DATABASES, nightly
 
 CATALOGS = REFERENCE_DATABASES
 TABLES = ("plain", "parts")
@@ -46,7 +46,7 @@ def read(both: Both, catalog: CatalogUnderTest, versions: list[int]) -> tuple[di
     return theirs, ours
 
 
-@pytest.mark.parametrize("side", ["duckdb", "spark"])
+@pytest.mark.parametrize("side", [*nightly("duckdb"), "spark"])
 def test_operations_change_no_result(both: Both, catalog: CatalogUnderTest, side: str) -> None:
     for statement in (
         *(f"CREATE TABLE {name} (id INTEGER, v VARCHAR)" for name in TABLES),

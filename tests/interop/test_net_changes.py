@@ -84,7 +84,6 @@ def test_each_row_has_one_net_change(model: Both, writer: str) -> None:
     assert read(model.session, "t") == []
 
 
-@pytest.mark.parity
 def test_old_versions_are_read_on_demand(model: Both) -> None:
     model.duckdb("UPDATE t SET id = 55 WHERE id = 5")
     query = CHANGES.format("t", "false").replace("full_build", "old_versions => true, full_build")
@@ -92,7 +91,6 @@ def test_old_versions_are_read_on_demand(model: Both) -> None:
     assert sorted(found) == [("update", 55), ("update_preimage", 5)]
 
 
-@pytest.mark.parity
 def test_rows_that_are_only_written_again_are_no_changes(model: Both) -> None:
     """Compaction, flush, a rebuild with the same rows, and DuckDB's merge of files."""
     for number in range(20, 24):
@@ -111,7 +109,6 @@ def test_rows_that_are_only_written_again_are_no_changes(model: Both) -> None:
     assert kinds(read(model.session, "t")) == [("delete", 1, "a"), ("delete", 6, "a"), ("insert", 6, "z")]
 
 
-@pytest.mark.parity
 def test_a_rollback_of_the_model_or_the_input_moves_what_is_read(model: Both) -> None:
     before = model.snapshots() - 1
     model.duckdb("INSERT INTO t VALUES (7, 'new')")
@@ -125,7 +122,6 @@ def test_a_rollback_of_the_model_or_the_input_moves_what_is_read(model: Both) ->
     assert kinds(read(model.session, "t")) == [("delete", 7, "new"), ("insert", 2, "a")]
 
 
-@pytest.mark.parity
 def test_a_position_survives_changes_of_the_model_by_duckdb(model: Both) -> None:
     """DuckDB keeps tags that it does not know when it changes the table."""
     known = positions(model.session)
@@ -142,7 +138,6 @@ def test_a_position_survives_changes_of_the_model_by_duckdb(model: Both) -> None
     assert positions(model.session) == known
 
 
-@pytest.mark.parity
 def test_duckdb_merges_the_files_of_several_increments(model: Both) -> None:
     """The position changes the lake's schema version, but not that of the table, which would keep its files apart."""
     for number in range(3):
@@ -159,7 +154,6 @@ def test_duckdb_merges_the_files_of_several_increments(model: Both) -> None:
     assert len(model.rows("SELECT * FROM m")) == 6 + 3 * 5
 
 
-@pytest.mark.parity
 def test_an_input_that_cannot_be_continued_is_named(model: Both) -> None:
     def problem() -> str:
         ((_, _, found),) = positions(model.session)
@@ -190,7 +184,6 @@ def test_an_input_that_cannot_be_continued_is_named(model: Both) -> None:
     assert "has expired" in problem()
 
 
-@pytest.mark.parity
 def test_expired_snapshots_between_position_and_now_do_not_matter(model: Both) -> None:
     model.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
     model.duckdb("INSERT INTO t VALUES (7, 'new'), (8, 'new'), (9, 'new')")

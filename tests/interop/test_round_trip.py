@@ -11,14 +11,14 @@ from decimal import Decimal
 import pytest
 
 from tests.interop.conftest import Both
-from tests.places import METADATA_SCHEMA, REFERENCE_DATABASES
+from tests.places import FULL_MATRIX, METADATA_SCHEMA, REFERENCE_DATABASES
 
-pytestmark = pytest.mark.parity
-CATALOGS = [*REFERENCE_DATABASES, METADATA_SCHEMA]
+CATALOGS = [*REFERENCE_DATABASES, *([METADATA_SCHEMA] if FULL_MATRIX else [])]  # the tests of the catalog always run on it
 
 UTC = dt.timezone.utc
 
 
+@pytest.mark.parity
 def test_ctas_insert_update_delete_merge_in_turn(both: Both) -> None:
     both.spark("CREATE TABLE t AS SELECT id, concat('n', id) AS name FROM range(1, 6)")
     assert both.rows("SELECT id, name FROM t") == [(i, f"n{i}") for i in range(1, 6)]
@@ -51,6 +51,7 @@ def test_row_ids_survive_updates_of_either_side(both: Both) -> None:
     assert changes == [("update_postimage", 1), ("update_preimage", 1)]
 
 
+@pytest.mark.parity
 def test_every_snapshot_reads_the_same_on_both_sides(both: Both) -> None:
     both.spark("CREATE TABLE t AS SELECT id, id * 10 AS v FROM range(0, 25)")
     both.spark("DELETE FROM t WHERE id < 5")
@@ -65,6 +66,7 @@ def test_every_snapshot_reads_the_same_on_both_sides(both: Both) -> None:
     both.check_history("t")
 
 
+@pytest.mark.parity
 def test_schema_changes_of_either_side(both: Both) -> None:
     both.duckdb("CREATE TABLE lake.t (a INTEGER, s STRUCT(x INTEGER, y VARCHAR), l INTEGER[], m MAP(VARCHAR, INTEGER))")
     both.duckdb("INSERT INTO lake.t SELECT i, {'x': i, 'y': 'y' || i}, [i, NULL], MAP {'k': i} FROM range(20) r(i)")
@@ -80,6 +82,7 @@ def test_schema_changes_of_either_side(both: Both) -> None:
     both.check_history("t")
 
 
+@pytest.mark.parity
 def test_a_replaced_table_keeps_id_comment_and_history(both: Both) -> None:
     both.spark("CREATE TABLE t (a INT COMMENT 'the a', b STRING) COMMENT 'the table'")
     both.spark("INSERT INTO t VALUES (1, 'x')")
@@ -95,6 +98,7 @@ def test_a_replaced_table_keeps_id_comment_and_history(both: Both) -> None:
     both.check_history("t")
 
 
+@pytest.mark.parity
 def test_duckdb_has_the_types_and_values_of_our_table(both: Both) -> None:
     both.spark(
         "CREATE TABLE t AS SELECT * FROM VALUES "
@@ -151,6 +155,7 @@ def test_names_that_need_quoting(both: Both, name: str) -> None:
     assert both.rows(f'SELECT "{name}" FROM lake."{name}"."{name}"', f"SELECT `{name}` FROM lake.`{name}`.`{name}`") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.parity
 def test_a_transaction_is_one_snapshot(both: Both) -> None:
     before = both.snapshots()
     with both.transaction():

@@ -141,6 +141,7 @@ class TestSnapshotCheckCols(BaseSnapshotCheckCols):
     pass
 
 
+@pytest.mark.nightly
 class TestSnapshotTimestamp(BaseSnapshotTimestamp):
     pass
 

@@ -19,6 +19,8 @@ from dbt.tests.adapter.constraints.test_constraints import (
     BaseViewConstraintsColumnsEqual,
 )
 
+from tests.places import nightly_tests
+
 ROWS = """
     select id, color, date_day
     from (
@@ -65,10 +67,12 @@ class TestTableColumnsEqual(ColumnsEqual, BaseTableConstraintsColumnsEqual):
     pass
 
 
+@nightly_tests("test__constraints_correct_column_data_types", "test__constraints_wrong_column_data_types")
 class TestViewColumnsEqual(ColumnsEqual, BaseViewConstraintsColumnsEqual):
     pass
 
 
+@nightly_tests("test__constraints_correct_column_data_types", "test__constraints_wrong_column_data_types")
 class TestIncrementalColumnsEqual(ColumnsEqual, BaseIncrementalConstraintsColumnsEqual):
     pass
 

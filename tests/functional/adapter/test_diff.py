@@ -146,6 +146,7 @@ class TestDiff:
         assert counts(ducklake("diff", "keyed", f"{built.test_schema}_ci.keyed")) == (0, 0, 3)
 
 
+@pytest.mark.nightly
 class TestDiffOnPostgres(TestDiff):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, new_postgres_url: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:

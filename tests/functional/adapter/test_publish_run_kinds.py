@@ -179,6 +179,7 @@ class TestEveryKindOfNode(OnALake):
         run_dbt(["retry", "--vars", "wide: true"])
         self.one_snapshot(lake, theirs.snapshot.snapshot_id)
 
+    @pytest.mark.nightly
     def test_empty(self, project, lake, duckdb):
         before = self.newest(lake)
         self.build("--empty", "--full-refresh")

@@ -163,8 +163,12 @@ models:
 }
 
 
+@pytest.mark.nightly
 class TestReaders(PublishedByNode):
-    """DuckDB reads the lake again and again, in another process, while eight threads build, test and publish."""
+    """DuckDB reads the lake again and again, in another process, while eight threads build, test and publish.
+
+    The tests above check the same snapshots without a reader.
+    """
 
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):
@@ -236,7 +240,6 @@ class TestReaders(PublishedByNode):
 
 
 @pytest.mark.postgres
-@pytest.mark.nightly
 class TestReadersOnPostgreSQL(TestReaders):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, postgres_server):

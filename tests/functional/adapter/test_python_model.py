@@ -38,7 +38,7 @@ def slow(batches):
         yield batch
 
 def model(dbt, session):
-    dbt.config(materialized="table", timeout=15)
+    dbt.config(materialized="table", timeout=5)
     return session.sql("select id from range(3)").mapInPandas(slow, "id bigint")
 """
 
@@ -94,6 +94,6 @@ class TestTimeout:
         run_dbt(["run", "--select", "polars_df"])
         started = time.monotonic()
         (result,) = run_dbt(["run", "--select", "slow"], expect_pass=False)
-        assert "Python model slow took longer than its timeout of 15 seconds" in result.message
+        assert "Python model slow took longer than its timeout of 5 seconds" in result.message
         assert time.monotonic() - started < 60
         assert run_dbt(["run", "--select", "polars_df"])[0].status == "success"

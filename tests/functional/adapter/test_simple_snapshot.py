@@ -39,10 +39,12 @@ class TestSimpleSnapshot(BaseSimpleSnapshot):
     pass
 
 
+@pytest.mark.nightly
 class TestSnapshotCheck(BaseSnapshotCheck):
     pass
 
 
+@pytest.mark.nightly
 class TestNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
     pass
 
@@ -51,6 +53,7 @@ class TestNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
     pass
 
 
+@pytest.mark.nightly
 class TestNewRecordValidToCurrent(BaseSnapshotNewRecordDbtValidToCurrent):
     pass
 
@@ -59,10 +62,12 @@ class TestEphemeralHardDeletes(BaseSnapshotEphemeralHardDeletes):
     pass
 
 
+@pytest.mark.nightly
 class TestNewColumnTimestampStrategy(BaseSnapshotNewColumnTimestampStrategy):
     pass
 
 
+@pytest.mark.nightly
 class TestNewColumnSpecificCheckCols(BaseSnapshotNewColumnSpecificCheckCols):
     pass
 
@@ -75,6 +80,7 @@ class TestColumnNames(BaseSnapshotColumnNames):
     pass
 
 
+@pytest.mark.nightly
 class TestColumnNamesFromProject(BaseSnapshotColumnNamesFromDbtProject):
     pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.store_test_failures_tests.basic import (
     StoreTestFailuresAsExceptions,
     StoreTestFailuresAsGeneric,
@@ -17,6 +18,7 @@ class TestInteractions(StoreTestFailuresAsInteractions):
     pass
 
 
+@pytest.mark.nightly
 class TestProjectLevelOff(StoreTestFailuresAsProjectLevelOff):
     pass
 
@@ -25,14 +27,17 @@ class TestProjectLevelView(StoreTestFailuresAsProjectLevelView):
     pass
 
 
+@pytest.mark.nightly
 class TestProjectLevelEphemeral(StoreTestFailuresAsProjectLevelEphemeral):
     pass
 
 
+@pytest.mark.nightly
 class TestGeneric(StoreTestFailuresAsGeneric):
     pass
 
 
+@pytest.mark.nightly
 class TestExceptions(StoreTestFailuresAsExceptions):
     pass
 

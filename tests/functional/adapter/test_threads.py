@@ -45,6 +45,7 @@ class TestSQLite(Threads):
 
 
 @pytest.mark.postgres
+@pytest.mark.nightly
 class TestPostgres(Threads):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, postgres_server):

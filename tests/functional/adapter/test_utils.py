@@ -1,4 +1,7 @@
-"""dbt.tests.adapter.utils: the results of the cross-database macros in Spark."""
+"""dbt.tests.adapter.utils: the results of the cross-database macros in Spark.
+
+Those whose whole SQL `tests/unit/macros/test_cross_database.py` compares run in the full matrix only.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,7 @@ from dbt.tests.adapter.utils.test_timestamps import BaseCurrentTimestamps
 from dbt.tests.adapter.utils.test_validate_sql import BaseValidateSqlMethod
 
 
+@pytest.mark.nightly
 class TestAnyValue(BaseAnyValue):
     pass
 
@@ -62,10 +66,12 @@ class TestArrayConcat(BaseArrayConcat):
     pass
 
 
+@pytest.mark.nightly
 class TestArrayConstruct(BaseArrayConstruct):
     pass
 
 
+@pytest.mark.nightly
 class TestBoolOr(BaseBoolOr):
     pass
 
@@ -82,6 +88,7 @@ class TestConcat(BaseConcat):
     pass
 
 
+@pytest.mark.nightly
 class TestCurrentTimestamp(BaseCurrentTimestampAware):
     pass
 
@@ -94,6 +101,7 @@ class TestDateSpine(BaseDateSpine):
     pass
 
 
+@pytest.mark.nightly
 class TestDateTrunc(BaseDateTrunc):
     pass
 
@@ -110,6 +118,7 @@ class TestEquals(BaseEquals):
     pass
 
 
+@pytest.mark.nightly
 class TestEscapeSingleQuotes(BaseEscapeSingleQuotesBackslash):
     pass
 
@@ -118,6 +127,7 @@ class TestExcept(BaseExcept):
     pass
 
 
+@pytest.mark.nightly
 class TestGenerateSeries(BaseGenerateSeries):
     pass
 
@@ -137,6 +147,7 @@ class TestGetPowersOfTwo(BaseGetPowersOfTwo):
     pass
 
 
+@pytest.mark.nightly
 class TestHash(BaseHash):
     pass
 
@@ -145,6 +156,7 @@ class TestIntersect(BaseIntersect):
     pass
 
 
+@pytest.mark.nightly
 class TestLastDay(BaseLastDay):
     pass
 
@@ -177,6 +189,7 @@ class TestRight(BaseRight):
     pass
 
 
+@pytest.mark.nightly
 class TestSafeCast(BaseSafeCast):
     pass
 
@@ -185,6 +198,7 @@ class TestSourceFreshness(BaseCalculateFreshnessMethod):
     pass
 
 
+@pytest.mark.nightly
 class TestSplitPart(BaseSplitPart):
     pass
 
@@ -217,6 +231,7 @@ class TestTypeBigInt(BaseTypeBigInt):
     pass
 
 
+@pytest.mark.nightly
 class TestTypeBoolean(BaseTypeBoolean):
     pass
 
@@ -235,14 +250,17 @@ class TestTypeInt(BaseTypeInt):
         return {"expected.csv": "int_col\n12345678\n", "expected.yml": column_type("int_col", "int")}
 
 
+@pytest.mark.nightly
 class TestTypeNumeric(BaseTypeNumeric):
     pass
 
 
+@pytest.mark.nightly
 class TestTypeString(BaseTypeString):
     pass
 
 
+@pytest.mark.nightly
 class TestTypeTimestamp(BaseTypeTimestamp):
     pass
 

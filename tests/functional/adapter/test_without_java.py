@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import nightly
+
 PROJECT = {
     "dbt_project.yml": """
 name: p
@@ -50,7 +52,7 @@ def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", [["parse"], ["ls"], ["seed"], ["compile"], ["docs", "generate"]])
+@pytest.mark.parametrize("command", [*nightly(["parse"], ["ls"], ["seed"], ["compile"]), ["docs", "generate"]])
 def test_commands_run_without_java(folder: Path, command: list[str]) -> None:
     done = dbt(folder, *command)
 

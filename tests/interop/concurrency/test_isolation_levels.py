@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.places import USUAL_DATABASES, selected_databases
+
 from .checker import Verdict, check
 from .model import Model
 from .playing import Player
@@ -55,6 +57,12 @@ CASES = {
     "a table that is dropped": DROPPED_TABLE,
     "a statement that fails": FAILED_STATEMENT,
 }
+
+
+@pytest.fixture(params=selected_databases(USUAL_DATABASES))
+def database(request: pytest.FixtureRequest) -> str:
+    """The catalog database; random histories run on every one."""
+    return str(request.param)
 
 
 @pytest.mark.parametrize("lines", CASES.values(), ids=CASES)
