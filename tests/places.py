@@ -60,6 +60,11 @@ def nightly(*values: Any) -> list[Any]:
     return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
+def nightly_rows(*rows: tuple[Any, ...]) -> list[Any]:
+    """Return rows of several parameters that run in the full matrix only."""
+    return [pytest.param(*row, marks=pytest.mark.nightly) for row in rows]
+
+
 def empty_place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     path, schema = address_of(database, request)
     return CatalogPlace(path, f"{tmp_path}/files/", schema)
