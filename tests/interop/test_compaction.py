@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConflictError, StatementError
 from tests.interop.conftest import Both, comparable_rows
+from tests.places import nightly
 
 TABLES = {
     "plain": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)"],
@@ -59,7 +60,7 @@ def fill(both: Both) -> None:
     both.spark("INSERT INTO t SELECT 40 + id, id % 2, concat('s', id) FROM range(4)")
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("kind", ["plain", "partitioned", "sorted", *nightly("bucketed")])
 def test_a_merge_changes_no_result(both: Both, kind: str) -> None:
     for statement in TABLES[kind]:
         both.duckdb(statement)
@@ -149,7 +150,7 @@ def test_which_files_are_merged_follows_arguments_and_options(both: Both) -> Non
     both.session.rollback()
 
 
-@pytest.mark.parametrize("kind", ["plain", "partitioned", "sorted"])
+@pytest.mark.parametrize("kind", ["partitioned", "sorted", *nightly("plain")])
 def test_a_rewrite_omits_deleted_rows(both: Both, kind: str) -> None:
     for statement in TABLES[kind]:
         both.duckdb(statement)
