@@ -210,7 +210,7 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("limit", [0, 10])
+@pytest.mark.parametrize("limit", [*nightly(0), 10])
 def test_statements_have_the_same_rows_and_errors(both: Both, by_spark: Any, limit: int) -> None:
     both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
     for table in ("here", "there"):
