@@ -12,6 +12,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DataError, DuckLakeError, LakeError, StatementError
 from tests.interop.conftest import Both, comparable_rows
+from tests.places import nightly_rows
 
 TYPES = (
     *("b BOOLEAN", "i8 TINYINT", "i16 SMALLINT", "i32 INTEGER", "i64 BIGINT", "u8 UTINYINT", "u16 USMALLINT", "u32 UINTEGER"),
@@ -119,8 +120,15 @@ def test_conditions_finer_than_milliseconds_lose_no_row_group(both: Both, tmp_pa
             both.rows(counts.replace("TIMESTAMP", "TIMESTAMPTZ"), counts)
 
 
-@pytest.mark.parametrize("kind", ["TIMESTAMP_S", "TIMESTAMP_MS"])
-@pytest.mark.parametrize("stored", ["us", "ms", "int96"])
+@pytest.mark.parametrize(
+    ("stored", "kind"),
+    [
+        ("us", "TIMESTAMP_S"),
+        ("ms", "TIMESTAMP_S"),
+        ("int96", "TIMESTAMP_MS"),
+        *nightly_rows(("us", "TIMESTAMP_MS"), ("ms", "TIMESTAMP_MS"), ("int96", "TIMESTAMP_S")),
+    ],
+)
 def test_finer_timestamps_are_rounded_as_duckdb_rounds_them(both: Both, tmp_path: Path, kind: str, stored: str) -> None:
     micros = [0, 400, 500, 400_600, 499_999, 500_000, 999_999, 1_000_500, 61_500_000, None]
     values = pa.array([*micros, *(None if each is None else -each for each in micros)], pa.timestamp("us"))
