@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -72,20 +72,27 @@ class Both:
         ).fetchone()[0]
         last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
         assert first is not None
-        generations: dict[Any, dict[int, list[tuple[Any, ...]]]] = {}
-        for version in range(first, last + 1):
-            found = self.duck.execute(f"SELECT * FROM {table} AT (VERSION => {version})")
-            columns = tuple((column[0], str(column[1])) for column in found.description)
-            generations.setdefault(columns, {})[version] = comparable_rows(found.fetchall())
-        for expected in generations.values():  # one statement for several snapshots with the same columns
-            versions = list(expected)
-            for start in range(0, len(versions), 16):
-                some = versions[start : start + 16]
-                ours = self.session.execute(
+        versions = range(first, last + 1)
+        ours = self.ours_at(table, versions)
+        for version in versions:
+            theirs = comparable_rows(self.duck.execute(f"SELECT * FROM {table} AT (VERSION => {version})").fetchall())
+            assert ours[version] == theirs, f"snapshot {version}"
+
+    def ours_at(self, table: str, versions: Iterable[int]) -> dict[int, list[tuple[Any, ...]]]:
+        """Return the rows that we read of a table at snapshots, with one statement for up to 16 that have the same columns."""
+        generations: dict[Any, list[int]] = {}
+        for version in versions:
+            columns = self.duck.execute(f"SELECT * FROM {table} AT (VERSION => {version}) LIMIT 0").description
+            generations.setdefault(tuple((column[0], str(column[1])) for column in columns), []).append(version)
+        found: dict[int, list[tuple[Any, ...]]] = {}
+        for alike in generations.values():
+            for start in range(0, len(alike), 16):
+                some = alike[start : start + 16]
+                rows = self.session.execute(
                     " UNION ALL ".join(f"SELECT {each}, * FROM {table} VERSION AS OF {each}" for each in some)
                 ).fetch()
-                for each in some:
-                    assert comparable_rows([row[1:] for row in ours if row[0] == each]) == expected[each], f"snapshot {each}"
+                found |= {each: comparable_rows([row[1:] for row in rows if row[0] == each]) for each in some}
+        return found
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
