@@ -81,6 +81,11 @@ def nightly_tests(*names: str) -> Callable[[Tests], Tests]:
     return decorate
 
 
+def nightly_rows(*rows: tuple[Any, ...]) -> list[Any]:
+    """Return rows of several parameters that run in the full matrix only."""
+    return [pytest.param(*row, marks=pytest.mark.nightly) for row in rows]
+
+
 def empty_place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     path, schema = address_of(database, request)
     return CatalogPlace(path, f"{tmp_path}/files/", schema)

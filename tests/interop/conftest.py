@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,27 @@ class Both:
         ).fetchone()[0]
         last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
         assert first is not None
-        for version in range(first, last + 1):
+        versions = range(first, last + 1)
+        ours = self.ours_at(table, versions)
+        for version in versions:
             theirs = comparable_rows(self.duck.execute(f"SELECT * FROM {table} AT (VERSION => {version})").fetchall())
-            ours = comparable_rows(self.session.execute(f"SELECT * FROM {table} VERSION AS OF {version}").fetch())
-            assert ours == theirs, f"snapshot {version}"
+            assert ours[version] == theirs, f"snapshot {version}"
+
+    def ours_at(self, table: str, versions: Iterable[int]) -> dict[int, list[tuple[Any, ...]]]:
+        """Return the rows that we read of a table at snapshots, with one statement for up to 16 that have the same columns."""
+        generations: dict[Any, list[int]] = {}
+        for version in versions:
+            columns = self.duck.execute(f"SELECT * FROM {table} AT (VERSION => {version}) LIMIT 0").description
+            generations.setdefault(tuple((column[0], str(column[1])) for column in columns), []).append(version)
+        found: dict[int, list[tuple[Any, ...]]] = {}
+        for alike in generations.values():
+            for start in range(0, len(alike), 16):
+                some = alike[start : start + 16]
+                rows = self.session.execute(
+                    " UNION ALL ".join(f"SELECT {each}, * FROM {table} VERSION AS OF {each}" for each in some)
+                ).fetch()
+                found |= {each: comparable_rows([row[1:] for row in rows if row[0] == each]) for each in some}
+        return found
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from dbt.adapters.ducklake.plan.literals import Clock, NeedsSparkError, column_v
 from dbt.adapters.ducklake.run import rows as run_rows
 from dbt.adapters.ducklake.sql.constants import constant
 from tests.interop.conftest import Both
+from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 
@@ -119,8 +120,21 @@ LITERALS = [
     ),
 ]
 TYPES = [
-    *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL(10, 2)", "DECIMAL(38, 10)", "DECIMAL(3, 0)", "FLOAT", "DOUBLE", "STRING"),
-    *("BINARY", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ"),
+    *(
+        "BOOLEAN",
+        "INT",
+        "BIGINT",
+        "DECIMAL(10, 2)",
+        "DECIMAL(3, 0)",
+        "FLOAT",
+        "DOUBLE",
+        "STRING",
+        "BINARY",
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMP_NTZ",
+    ),
+    *nightly("TINYINT", "SMALLINT", "DECIMAL(38, 10)"),
 ]
 UTC = Clock(datetime.now(timezone.utc), zone_is_utc=True)
 
@@ -196,7 +210,7 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("limit", [0, 10])
+@pytest.mark.parametrize("limit", [*nightly(0), 10])
 def test_statements_have_the_same_rows_and_errors(both: Both, by_spark: Any, limit: int) -> None:
     both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
     for table in ("here", "there"):

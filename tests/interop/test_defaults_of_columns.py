@@ -17,54 +17,60 @@ CATALOGS = ["sqlite"]
 UTC = dt.timezone.utc
 
 
-@pytest.mark.parametrize(
-    ("kind", "default", "expected"),
-    [
-        ("DECIMAL(10, 1)", "1.25", Decimal("1.3")),
-        ("DECIMAL(10, 1)", "-1.25", Decimal("-1.3")),
-        ("DECIMAL(38, 2)", "12345678901234567890123456789012345.125", Decimal("12345678901234567890123456789012345.13")),
-    ],
-)
-def test_a_decimal_is_rounded_like_the_values_of_new_rows(both: Both, kind: str, default: str, expected: Decimal) -> None:
+DECIMALS = [
+    ("DECIMAL(10, 1)", "1.25", Decimal("1.3")),
+    ("DECIMAL(10, 1)", "-1.25", Decimal("-1.3")),
+    ("DECIMAL(38, 2)", "12345678901234567890123456789012345.125", Decimal("12345678901234567890123456789012345.13")),
+]
+
+
+def test_a_decimal_is_rounded_like_the_values_of_new_rows(both: Both) -> None:
     both.spark("CREATE TABLE t (a INT)")
     both.spark("INSERT INTO t VALUES (1)")
-    both.spark(f"ALTER TABLE t ADD COLUMN d {kind} DEFAULT {default}")
+    for number, (kind, default, _) in enumerate(DECIMALS):
+        both.spark(f"ALTER TABLE t ADD COLUMN d{number} {kind} DEFAULT {default}")
     both.spark("INSERT INTO t (a) VALUES (2)")
 
-    assert both.duck.execute("SELECT d FROM t ORDER BY a").fetchall() == [(expected,)] * 2
-    assert both.session.execute("SELECT d FROM t ORDER BY a").fetch() == [(expected,)] * 2
+    expected = [tuple(value for _, _, value in DECIMALS)] * 2
+    assert both.duck.execute("SELECT * EXCLUDE (a) FROM t ORDER BY a").fetchall() == expected
+    assert both.session.execute("SELECT * EXCEPT (a) FROM t ORDER BY a").fetch() == expected
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "shown"),
-    [
-        ("BLOB", "\\xAB'z", "hex(c)"),
-        ("BLOB", "plain", "hex(c)"),
-        ("DATE", "infinity", "CAST(c AS VARCHAR)"),
-        ("DATE", "0044-03-15 (BC)", "CAST(c AS VARCHAR)"),
-        ("DATE", "2020-01-01", "CAST(c AS VARCHAR)"),
-        ("TIMESTAMP", "-infinity", "CAST(c AS VARCHAR)"),
-        ("TIMESTAMP", "0044-03-15 (BC) 10:00:00", "CAST(c AS VARCHAR)"),
-        ("TIMESTAMP_S", "2020-01-01 10:00:01", "CAST(c AS VARCHAR)"),
-        ("TIMESTAMP_NS", "2020-01-01 10:00:00.000000001", "CAST(c AS VARCHAR)"),
-        ("TIMESTAMPTZ", "infinity", "CAST(c AS VARCHAR)"),
-        ("TIMESTAMPTZ", "2020-01-01 10:00:00+02", "CAST(c AS VARCHAR)"),
-    ],
-)
-def test_a_default_of_duckdb_is_the_same_in_old_and_new_rows(both: Both, kind: str, text: str, shown: str) -> None:
-    literal = text.replace("'", "''")
+DEFAULTS = [
+    ("BLOB", "\\xAB'z", "hex({})"),
+    ("BLOB", "plain", "hex({})"),
+    ("DATE", "infinity", "CAST({} AS VARCHAR)"),
+    ("DATE", "0044-03-15 (BC)", "CAST({} AS VARCHAR)"),
+    ("DATE", "2020-01-01", "CAST({} AS VARCHAR)"),
+    ("TIMESTAMP", "-infinity", "CAST({} AS VARCHAR)"),
+    ("TIMESTAMP", "0044-03-15 (BC) 10:00:00", "CAST({} AS VARCHAR)"),
+    ("TIMESTAMP_S", "2020-01-01 10:00:01", "CAST({} AS VARCHAR)"),
+    ("TIMESTAMP_NS", "2020-01-01 10:00:00.000000001", "CAST({} AS VARCHAR)"),
+    ("TIMESTAMPTZ", "infinity", "CAST({} AS VARCHAR)"),
+    ("TIMESTAMPTZ", "2020-01-01 10:00:00+02", "CAST({} AS VARCHAR)"),
+]
+"""Type, default, and how DuckDB shows it."""
+
+
+def test_a_default_of_duckdb_is_the_same_in_old_and_new_rows(both: Both) -> None:
     both.duckdb("SET TimeZone = 'UTC'")
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("INSERT INTO t VALUES (1)")
-    both.duckdb(f"ALTER TABLE t ADD COLUMN c {kind} DEFAULT '{literal}'")
+    for number, (kind, text, _) in enumerate(DEFAULTS):
+        literal = text.replace("'", "''")
+        both.duckdb(f"ALTER TABLE t ADD COLUMN c{number} {kind} DEFAULT '{literal}'")
     both.duckdb("INSERT INTO t (a) VALUES (2)")
     both.spark("INSERT INTO t (a) VALUES (3)")
     both.spark("INSERT INTO t (a) SELECT id FROM range(4, 5)")
-    both.spark("UPDATE t SET c = DEFAULT WHERE a = 4")
+    both.spark(f"UPDATE t SET {', '.join(f'c{number} = DEFAULT' for number in range(len(DEFAULTS)))} WHERE a = 4")
 
-    found = both.duck.execute(f"SELECT {shown} FROM t ORDER BY a").fetchall()
-    assert found == [found[0]] * 4
-    assert both.session.execute("SELECT count(DISTINCT c), count(c) FROM t").fetch() == [(1, 4)]
+    shown = ", ".join(show.format(f"c{number}") for number, (_, _, show) in enumerate(DEFAULTS))
+    counted = ", ".join(f"count(DISTINCT c{number}), count(c{number})" for number in range(len(DEFAULTS)))
+    theirs = both.duck.execute(f"SELECT {shown} FROM t ORDER BY a").fetchall()
+    (ours,) = both.session.execute(f"SELECT {counted} FROM t").fetch()
+    for number, default in enumerate(DEFAULTS):
+        assert [row[number] for row in theirs] == [theirs[0][number]] * 4, default
+        assert ours[2 * number : 2 * number + 2] == (1, 4), default
 
 
 def test_a_geometry_is_the_same_in_old_and_new_rows(lake: LakeSession) -> None:
@@ -81,28 +87,30 @@ def instants(lake: LakeSession, query: str) -> list[Any]:
     return [comparable(row[0]) for row in lake.execute(query).fetch()]
 
 
-@pytest.mark.parametrize(
-    ("default", "expected"),
-    [
-        ("TIMESTAMP'2020-01-01 00:00:00'", dt.datetime(2019, 12, 31, 23, tzinfo=UTC)),
-        ("TIMESTAMP'2020-07-01 00:00:00.25'", dt.datetime(2020, 6, 30, 22, 0, 0, 250000, tzinfo=UTC)),
-        ("'2020-01-01'", dt.datetime(2019, 12, 31, 23, tzinfo=UTC)),
-        ("TIMESTAMP'2020-01-01 00:00:00Z'", dt.datetime(2020, 1, 1, tzinfo=UTC)),
-        ("'2020-01-01 00:00:00+05:00'", dt.datetime(2019, 12, 31, 19, tzinfo=UTC)),
-    ],
-)
-def test_a_local_time_is_in_the_zone_of_the_session_that_declares_it(both: Both, default: str, expected: dt.datetime) -> None:
+LOCAL_DEFAULTS = [
+    ("TIMESTAMP'2020-01-01 00:00:00'", dt.datetime(2019, 12, 31, 23, tzinfo=UTC)),
+    ("TIMESTAMP'2020-07-01 00:00:00.25'", dt.datetime(2020, 6, 30, 22, 0, 0, 250000, tzinfo=UTC)),
+    ("'2020-01-01'", dt.datetime(2019, 12, 31, 23, tzinfo=UTC)),
+    ("TIMESTAMP'2020-01-01 00:00:00Z'", dt.datetime(2020, 1, 1, tzinfo=UTC)),
+    ("'2020-01-01 00:00:00+05:00'", dt.datetime(2019, 12, 31, 19, tzinfo=UTC)),
+]
+
+
+def test_a_local_time_is_in_the_zone_of_the_session_that_declares_it(both: Both) -> None:
     both.spark("CREATE TABLE t (a INT)")
     both.spark("INSERT INTO t VALUES (1)")
     both.spark("SET TIME ZONE 'Europe/Berlin'")
-    both.spark(f"ALTER TABLE t ADD COLUMN ts TIMESTAMP DEFAULT {default}")
+    for number, (default, _) in enumerate(LOCAL_DEFAULTS):
+        both.spark(f"ALTER TABLE t ADD COLUMN ts{number} TIMESTAMP DEFAULT {default}")
     both.spark("INSERT INTO t (a) VALUES (2)")
     both.spark("SET TIME ZONE 'UTC'")
     both.spark("INSERT INTO t (a) VALUES (3)")
     both.spark("INSERT INTO t (a) SELECT id FROM range(4, 5)")
 
-    assert instants(both.session, "SELECT ts FROM t ORDER BY a") == [expected] * 4
-    assert [comparable(row[0]) for row in both.duck.execute("SELECT ts FROM t ORDER BY a").fetchall()] == [expected] * 4
+    for number, (default, expected) in enumerate(LOCAL_DEFAULTS):
+        assert instants(both.session, f"SELECT ts{number} FROM t ORDER BY a") == [expected] * 4, default
+        theirs = both.duck.execute(f"SELECT ts{number} FROM t ORDER BY a").fetchall()
+        assert [comparable(row[0]) for row in theirs] == [expected] * 4, default
 
 
 def test_the_default_of_a_new_table_and_a_changed_default_are_in_the_zone_of_the_session(lake: LakeSession) -> None:

@@ -12,6 +12,7 @@ from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.read.unneeded import unneeded_columns
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest, session_on
+from tests.places import USUAL_DATABASES, selected_databases
 
 SETUP = (
     "CREATE TABLE t (id INT, old STRING, st STRUCT<p: INT, q: STRING>, l ARRAY<INT>, v STRING) ",
@@ -71,9 +72,13 @@ HIDDEN = {"__c2": "new name", "__c9": "v", "__c10": "flag"}
 """Names under which a column is read from files that may have another column of its name."""
 
 
-@pytest.fixture
-def session(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSession]:
-    with session_on(catalog.open(runtime, encrypted=True, data_inlining_row_limit=0)) as session:
+@pytest.fixture(scope="module", params=selected_databases(USUAL_DATABASES))
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[LakeSession]:
+    """A session on a lake that all tests share; only the last one changes its tables."""
+    folder = tmp_path_factory.mktemp("columns")
+    path = f"ducklake:sqlite:{folder}/lake.sqlite" if request.param == "sqlite" else request.getfixturevalue("new_postgres_url")()
+    place = CatalogUnderTest(request.param, path, f"{folder}/files/")
+    with session_on(place.open(runtime, encrypted=True, data_inlining_row_limit=0)) as session:
         for statement in SETUP:
             session.execute(statement)
         yield session
@@ -119,6 +124,7 @@ def test_a_query_of_which_spark_has_cached_a_part(session: LakeSession, unneeded
     session.cache("part")
     assert rows(session, query) == before
     assert unneeded[-1] == {}
+    session.execute("DROP VIEW part")
 
 
 def test_changes_read_only_the_columns_that_they_need(session: LakeSession, unneeded: list[Mapping[str, frozenset[str]]]) -> None:

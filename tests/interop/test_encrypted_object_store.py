@@ -83,6 +83,7 @@ def test_both_sides_change_one_table_in_turn(both: Both, object_store: ObjectSto
     assert plain_objects(object_store) == []
 
 
+@pytest.mark.nightly  # test_encryption.py has it on a file system
 def test_maintenance_rollback_and_clone(both: Both, object_store: ObjectStore) -> None:
     both.spark("CREATE TABLE t (id INT, p STRING, v VARIANT, l ARRAY<INT>)")
     both.spark("ALTER TABLE t SET PARTITIONED BY (p)")

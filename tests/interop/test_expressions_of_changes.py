@@ -10,14 +10,15 @@ from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.lake import small, target
 from dbt.adapters.ducklake.spark.read import local
 from tests.interop.conftest import Both
+from tests.places import nightly, nightly_rows
 
 pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
 
 
-@pytest.fixture(params=["here", "fetched", "by Spark"])
+@pytest.fixture(params=["here", *nightly("fetched"), "by Spark"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The three ways to change rows."""
+    """The three ways to change rows. To fetch them and change them here is a mixture of the others."""
     if request.param != "here":
         monkeypatch.setattr(local, "MAX_ROWS", 0)
     if request.param == "by Spark":
@@ -32,8 +33,9 @@ def rows(both: Both, query: str = "SELECT * FROM t ORDER BY id") -> list[tuple[A
 
 @pytest.fixture
 def tables(both: Both, way: str) -> Both:
-    both.spark("CREATE TABLE t AS SELECT id, 'a' AS v, '' AS j FROM range(4)")
-    both.spark("CREATE TABLE status AS SELECT id + 2 AS id, 'new' AS v, IF(id = 0, NULL, 'shipped') AS status FROM range(3)")
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.duckdb("CREATE TABLE t AS SELECT range AS id, 'a' AS v, '' AS j FROM range(4)")
+    both.duckdb("CREATE TABLE status AS SELECT range + 2 AS id, 'new' AS v, if(range = 0, NULL, 'shipped') AS status FROM range(3)")
     return both
 
 
@@ -87,35 +89,37 @@ def test_the_file_of_a_row(tables: Both) -> None:
     assert [row[0] for row in rows(tables)] == [3, 11]
 
 
-@pytest.mark.parametrize("query", ["BY NAME SELECT 1 AS id, 'y' AS v", "(id, v) SELECT 1, 'y'"])
-def test_a_column_cannot_have_a_value_in_partition_and_in_the_query(tables: Both, query: str) -> None:
-    tables.spark("CREATE TABLE p (id BIGINT, v STRING) PARTITIONED BY (v)")
-    tables.spark("INSERT INTO p VALUES (0, 'x')")
-    for how in ("OVERWRITE", "INTO"):
-        with pytest.raises(StatementError, match="column v has a value in PARTITION"):
-            tables.spark(f"INSERT {how} p PARTITION (v = 'x') {query}")
-    assert rows(tables, "SELECT * FROM p") == [(0, "x")]
+def test_a_column_cannot_have_a_value_in_partition_and_in_the_query(both: Both, way: str) -> None:
+    both.spark("CREATE TABLE p (id BIGINT, v STRING) PARTITIONED BY (v)")
+    both.spark("INSERT INTO p VALUES (0, 'x')")
+    for query in ("BY NAME SELECT 1 AS id, 'y' AS v", "(id, v) SELECT 1, 'y'"):
+        for how in ("OVERWRITE", "INTO"):
+            with pytest.raises(StatementError, match="column v has a value in PARTITION"):
+                both.spark(f"INSERT {how} p PARTITION (v = 'x') {query}")
+    assert rows(both, "SELECT * FROM p") == [(0, "x")]
 
 
-def test_partitions_of_rounded_timestamps_are_replaced(tables: Both) -> None:
-    tables.duckdb("CREATE TABLE p (id INTEGER, ts TIMESTAMP_S)")
-    tables.duckdb("ALTER TABLE p SET PARTITIONED BY (ts)")
-    tables.duckdb("INSERT INTO p VALUES (0, '2024-01-01 10:00:01'), (1, '2024-01-01 10:00:02')")
-    tables.spark("INSERT OVERWRITE p PARTITION (ts) SELECT 5, TIMESTAMP_NTZ'2024-01-01 10:00:00.6'")
-    assert tables.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
+def test_partitions_of_rounded_timestamps_are_replaced(both: Both, way: str) -> None:
+    both.duckdb("CREATE TABLE p (id INTEGER, ts TIMESTAMP_S)")
+    both.duckdb("ALTER TABLE p SET PARTITIONED BY (ts)")
+    both.duckdb("INSERT INTO p VALUES (0, '2024-01-01 10:00:01'), (1, '2024-01-01 10:00:02')")
+    both.spark("INSERT OVERWRITE p PARTITION (ts) SELECT 5, TIMESTAMP_NTZ'2024-01-01 10:00:00.6'")
+    assert both.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
+STORED: list[tuple[str, str | None, str]] = [
+    ("TIMESTAMP_S", "2024-01-01 10:00:01", "TIMESTAMP_NTZ'2024-01-01 10:00:00.6'"),
+    ("TIMESTAMP_MS", "2024-01-01 10:00:00.002", "'2024-01-01T10:00:00.0015'"),
+    ("TIMESTAMP_NS", "2024-01-01 10:00:00.5", "'2024-01-01T10:00:00.500'"),
+    ("TIMESTAMP_NS", "2024-01-01 00:00:00", "DATE'2024-01-01'"),
+    ("UUID", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'"),
+    ("TIMESTAMP_S", None, "NULL"),
+]
+
+
 @pytest.mark.parametrize(
-    ("kind", "stored", "value"),
-    [
-        ("TIMESTAMP_S", "2024-01-01 10:00:01", "TIMESTAMP_NTZ'2024-01-01 10:00:00.6'"),
-        ("TIMESTAMP_MS", "2024-01-01 10:00:00.002", "'2024-01-01T10:00:00.0015'"),
-        ("TIMESTAMP_NS", "2024-01-01 10:00:00.5", "'2024-01-01T10:00:00.500'"),
-        ("TIMESTAMP_NS", "2024-01-01 00:00:00", "DATE'2024-01-01'"),
-        ("UUID", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'"),
-        ("TIMESTAMP_S", None, "NULL"),
-    ],
+    ("kind", "stored", "value", "ansi"),
+    [*((*each, "true") for each in STORED), (*STORED[1], "false"), *nightly_rows(*((*each, "false") for each in (STORED[0], *STORED[2:])))],
 )
 def test_a_partition_with_a_value_is_replaced_by_the_stored_value(both: Both, kind: str, stored: str | None, value: str, ansi: str) -> None:
     both.spark(f"SET spark.sql.ansi.enabled = {ansi}")

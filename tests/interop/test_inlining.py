@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +23,6 @@ from tests.interop.conftest import comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
 from tests.places import REFERENCE_DATABASES
 
-pytestmark = pytest.mark.parity
 CATALOGS = REFERENCE_DATABASES
 
 Open = Callable[..., LakeSession]
@@ -89,6 +89,7 @@ def append(session: LakeSession, rows: list[tuple[Any, ...]], name: str = "t") -
 # -- what is inlined -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parity
 def test_a_small_seed_is_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int"), ("b", "string")], [(1, "it's"), (2, None)])
     assert duck.execute("SELECT *, rowid, snapshot_id FROM t ORDER BY a").fetchall() == [(1, "it's", 0, 1), (2, None, 1, 1)]
@@ -97,6 +98,7 @@ def test_a_small_seed_is_inlined(catalog: CatalogUnderTest, session: LakeSession
     assert meta(catalog, "SELECT record_count, next_row_id, file_size_bytes FROM ducklake_table_stats") == [(2, 2, 0)]
 
 
+@pytest.mark.parity
 def test_a_duckdb_with_warm_caches_sees_the_first_inlined_rows_of_a_table(
     catalog: CatalogUnderTest, opened: Open, session: LakeSession
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_duckdb_with_warm_caches_sees_the_first_inlined_rows_of_a_table(
 
 
 @pytest.mark.parametrize(("limit", "rows", "kept"), [(None, 10, True), (None, 11, False), (0, 1, False), (3, 3, True), (3, 4, False)])
+@pytest.mark.parity
 def test_the_limit_applies_to_the_rows_of_a_statement(
     catalog: CatalogUnderTest, opened: Open, limit: int | None, rows: int, kept: bool
 ) -> None:
@@ -143,6 +146,7 @@ def test_options_override_the_profile_and_narrow_scopes_override_wide_ones(
     [[("row_id", "int")], [("End_Snapshot", "int")], [("s", "struct<a: string>"), ("j", "array<json>")]],
     ids=["reserved", "reserved in another case", "json in a list"],
 )
+@pytest.mark.parity
 def test_values_that_cannot_be_inlined_go_to_files(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection, columns: list[tuple[str, str]]
 ) -> None:
@@ -152,6 +156,7 @@ def test_values_that_cannot_be_inlined_go_to_files(
     assert len(duck.execute("SELECT * FROM t").fetchall()) == 1
 
 
+@pytest.mark.parity
 def test_long_identifiers_go_to_files_on_postgresql(catalog: CatalogUnderTest, session: LakeSession) -> None:
     session.load_seed("main", "t", [("n" * 64, "int")], [(1,)])
     assert files(catalog) == (1 if catalog.database == "postgres" else 0)
@@ -164,6 +169,7 @@ def test_a_null_in_a_not_null_column_is_refused(session: LakeSession, duck: duck
             session.load_seed("main", "t", [], [row], rebuild=False)
 
 
+@pytest.mark.parity
 def test_rows_of_partitioned_tables_are_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("CREATE TABLE t(k INTEGER, v VARCHAR)")
     duck.execute("ALTER TABLE t SET PARTITIONED BY (k)")
@@ -215,6 +221,7 @@ def stored_as(catalog: CatalogUnderTest, value: Any) -> Any:
     return "0.25" if catalog.database == "duckdb" and value == "-0.0" else value
 
 
+@pytest.mark.parity
 def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
     columns = [("n", "int"), *((f"c{index}", kind) for index, kind in enumerate(VALUES))]
     numbers = range(max(map(len, VALUES.values())) + 1)
@@ -237,12 +244,14 @@ def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, 
     assert [row for row in kept if row[0] in known or not row[2].startswith("float")] == filed
 
 
+@pytest.mark.parity
 def test_structs_with_backslashes_go_to_files(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("s", "struct<a: string>")], [({"a": "a\\b"},)])
     assert files(catalog) == 1
     assert duck.execute("SELECT s.a FROM t").fetchall() == [("a\\b",)]
 
 
+@pytest.mark.parity
 def test_nested_strings_that_duckdb_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("CREATE TABLE t (l VARCHAR[], s STRUCT(p VARCHAR, n INTEGER), m MAP(VARCHAR, VARCHAR))")
     strings = ["\xa0x\u3000", "\u3000", "null\xa0", "C:\\dir", "a\\\\b, c", "it's"]
@@ -253,6 +262,7 @@ def test_nested_strings_that_duckdb_inlined(catalog: CatalogUnderTest, session: 
     assert sorted(found) == sorted((each,) * 4 for each in strings)
 
 
+@pytest.mark.parity
 def test_values_from_spark_are_inlined_as_duckdb_reads_them(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -266,6 +276,10 @@ def test_values_from_spark_are_inlined_as_duckdb_reads_them(
         (1, "2020-01-02 03:04:05.123456789", "['2020-01-02 03:04:05.123456789']", '{"a": [1]}'),
         (2, "infinity", None, "[1, 2]"),
     ]
+
+
+def test_texts_that_are_not_json_are_refused(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (id INT, n TIMESTAMP_NS, l ARRAY<TIMESTAMP_NS>, j JSON)")
     for wrong in ('{"a":1} xyz', "1 2", "1,2", '{"a":1}}', "[1],", "1],[2", "", '{"a":1,"a":2} x'):
         with pytest.raises(DataError, match="not of the type json"):
             session.execute(f"INSERT INTO t SELECT 3, NULL, NULL, '{wrong}' FROM range(1)")
@@ -276,6 +290,7 @@ LAX_JSON = ["[1,]", '{"a":1,}', "NaN", "[nan]", "-Infinity", '{"a":1,"a":2}', " 
 """Texts that DuckDB takes as JSON; some of them we refuse in new rows."""
 
 
+@pytest.mark.parity
 def test_json_that_duckdb_inlined_is_flushed_as_it_is(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -314,6 +329,7 @@ def test_an_overwritten_partition_of_a_uuid_in_upper_case(session: LakeSession, 
 # -- both writers in turn ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parity
 def test_both_sides_continue_with_each_others_rows(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -329,6 +345,7 @@ def test_both_sides_continue_with_each_others_rows(
     assert files(catalog) == 0
 
 
+@pytest.mark.parity
 def test_a_new_layout_gets_its_own_inlined_table(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,)])
     duck.execute("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
@@ -340,21 +357,30 @@ def test_a_new_layout_gets_its_own_inlined_table(catalog: CatalogUnderTest, sess
     assert duck.execute("SELECT * FROM t AT (VERSION => 1)").fetchall() == [(1,)]
 
 
-@pytest.mark.parametrize("change", ["ADD COLUMN c INT", "RENAME TO u", "SET PARTITIONED BY (id)", "ALTER COLUMN id TYPE BIGINT"])
-@pytest.mark.parametrize("before", [["DROP COLUMN a", "ADD COLUMN a INT"], ["RENAME COLUMN a TO b"], []])
-def test_rows_that_duckdb_inlined_keep_their_columns_after_our_next_change(
-    session: LakeSession, duck: duckdb.DuckDBPyConnection, before: list[str], change: str
-) -> None:
-    session.execute("CREATE TABLE t (id INT, a INT)")
-    for each in before:
-        session.execute(f"ALTER TABLE t {each}")
-    duck.execute("INSERT INTO t VALUES (1, 5), (2, 6)")
-    session.execute(f"ALTER TABLE t {change}")
-    name = "u" if change == "RENAME TO u" else "t"
-    query = f"SELECT id, {'b' if before == ['RENAME COLUMN a TO b'] else 'a'} FROM {name} ORDER BY ALL"
-    assert duck.execute(query).fetchall() == [(1, 5), (2, 6)]
+CHANGES = ["ADD COLUMN c INT", "RENAME TO renamed", "SET PARTITIONED BY (id)", "ALTER COLUMN id TYPE BIGINT"]
+EARLIER_CHANGES = [["DROP COLUMN a", "ADD COLUMN a INT"], ["RENAME COLUMN a TO b"], []]
+
+
+def test_rows_that_duckdb_inlined_keep_their_columns_after_our_next_change(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    cases = list(enumerate(itertools.product(EARLIER_CHANGES, CHANGES)))  # all statements of one side, then all of the other
+    for number, (before, _) in cases:
+        session.execute(f"CREATE TABLE t{number} (id INT, a INT)")
+        for each in before:
+            session.execute(f"ALTER TABLE t{number} {each}")
+    for number, _ in cases:
+        duck.execute(f"INSERT INTO t{number} VALUES (1, 5), (2, 6)")
+    for number, (_, change) in cases:
+        session.execute(f"ALTER TABLE t{number} {change.replace('renamed', f'renamed{number}')}")
+
+    def assert_kept() -> None:
+        for number, (before, change) in cases:
+            name = f"renamed{number}" if change == "RENAME TO renamed" else f"t{number}"
+            column = "b" if before == ["RENAME COLUMN a TO b"] else "a"
+            assert duck.execute(f"SELECT id, {column} FROM {name} ORDER BY ALL").fetchall() == [(1, 5), (2, 6)], (before, change)
+
+    assert_kept()
     duck.execute("CALL ducklake_flush_inlined_data('lake')")
-    assert duck.execute(query).fetchall() == [(1, 5), (2, 6)]
+    assert_kept()
 
 
 # -- flush ---------------------------------------------------------------------------------------------------------------------------
@@ -444,6 +470,7 @@ def test_a_flush_changes_nothing_that_duckdb_reads(
     assert duck.execute("SELECT count(*) FROM t WHERE a IN (6, 7)").fetchall() == [(2,)]
 
 
+@pytest.mark.parity
 def test_rows_that_are_inlined_during_a_flush_are_kept(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -463,6 +490,7 @@ def test_rows_that_are_inlined_during_a_flush_are_kept(
     assert duck.execute("SELECT a FROM t AT (VERSION => 2) ORDER BY a").fetchall() == [(1,), (2,), (3,)]
 
 
+@pytest.mark.parity
 def test_a_flush_of_a_partitioned_table_writes_a_file_per_partition(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
@@ -512,6 +540,7 @@ def test_rows_that_are_not_flushed(catalog: CatalogUnderTest, session: LakeSessi
         flushed(session, "table_name => 'missing'")
 
 
+@pytest.mark.parity
 def test_a_flush_changes_no_value(catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
     columns = [("n", "int"), *((f"c{index}", kind) for index, kind in enumerate(VALUES))]
     numbers = range(max(map(len, VALUES.values())))
@@ -526,6 +555,7 @@ def test_a_flush_changes_no_value(catalog: CatalogUnderTest, opened: Open, duck:
     assert duck.execute(query).fetchall() == before
 
 
+@pytest.mark.parity
 def test_a_flush_changes_no_value_that_duckdb_inlined(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.interop.conftest import Both
-from tests.places import REFERENCE_DATABASES
+from tests.places import REFERENCE_DATABASES, nightly, nightly_rows
 
 CATALOGS = REFERENCE_DATABASES
 NEW = {
@@ -39,7 +39,6 @@ REUSED = {
 
 @pytest.mark.parametrize("writer", ["duckdb", "spark"])
 @pytest.mark.parametrize("history", NEW)
-@pytest.mark.parity
 def test_the_id_of_a_column_is_not_used_again(both: Both, history: str, writer: str) -> None:
     for statement in NEW[history]:
         both.spark(statement)
@@ -53,7 +52,7 @@ def test_the_id_of_a_column_is_not_used_again(both: Both, history: str, writer: 
     both.check_history("t")
 
 
-@pytest.mark.parametrize("read_in", ["transaction", "snapshot"])
+@pytest.mark.parametrize("read_in", ["transaction", *nightly("snapshot")])
 @pytest.mark.parametrize("change", REUSED)
 def test_a_name_of_two_columns_finds_all_rows(both: Both, change: str, read_in: str) -> None:
     query = "SELECT count(*) FROM t WHERE a = 7" if change == "added" else "SELECT count(*) FROM t WHERE a = 1000005"
@@ -98,8 +97,7 @@ def test_columns_that_were_renamed_and_renamed_back(both: Both) -> None:
     both.check_history("t")
 
 
-@pytest.mark.parametrize("rows", [3, 20000])
-@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize(("committed", "rows"), [(False, 3), (False, 20000), (True, 3), *nightly_rows((True, 20000))])
 def test_duckdb_has_no_bounds_of_floats_that_became_doubles(both: Both, rows: int, committed: bool) -> None:
     """DuckDB casts the text of a bound to the new type, and 0.1 is less than the FLOAT nearest to it."""
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
@@ -162,7 +160,6 @@ def test_duckdb_has_no_bounds_of_floats_in_files_that_are_written_for_a_double_c
 
 
 @pytest.mark.parametrize("writers", [("spark", "duckdb"), ("duckdb", "spark")])
-@pytest.mark.parity
 def test_columns_that_are_added_after_a_rebuild_moved_columns(both: Both, writers: tuple[str, str]) -> None:
     both.spark("CREATE TABLE t AS SELECT 1 AS a, 2 AS b, 3 AS c")
     both.spark("CREATE OR REPLACE TABLE t AS SELECT c, a, b FROM t")

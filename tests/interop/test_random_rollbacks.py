@@ -8,8 +8,9 @@ import random
 import pytest
 
 from tests.interop.conftest import Both
+from tests.places import FULL_MATRIX
 
-STEPS = int(os.environ.get("ROLLBACK_STEPS", "40"))
+STEPS = int(os.environ.get("ROLLBACK_STEPS", "40" if FULL_MATRIX else "30"))
 SEEDS = int(os.environ.get("ROLLBACK_SEEDS", "1"))
 MAINTENANCE = (
     "CALL ducklake_flush_inlined_data('lake')",

@@ -20,6 +20,7 @@ from tests.interop import oracle
 from tests.interop.conftest import Both
 from tests.interop.types.cases import CASES, Case, canonical, duck_leaf, duck_value, our_type, spark_leaf
 from tests.interop.types.operations import each
+from tests.places import nightly
 
 SHAPES = ("column", "struct")
 PROMOTED = [case for case in CASES if case.in_duckdb_files and case.stored not in ("geometry", "variant")]
@@ -210,13 +211,13 @@ HISTORY = (
 )
 
 
-@pytest.mark.parametrize("side", ["duckdb", "ours"])
+@pytest.mark.parametrize("side", [*nightly("duckdb"), "ours"])
 def test_every_generation_of_files_is_read_at_every_snapshot(sides: Both, side: str) -> None:
     _make_history(sides, side, f"files_{side}", 0)
     _check_history(sides, f"files_{side}")
 
 
-@pytest.mark.parametrize("side", ["duckdb", "ours"])
+@pytest.mark.parametrize("side", ["duckdb", *nightly("ours")])
 def test_every_generation_of_inlined_rows_is_read_at_every_snapshot(both: Both, side: str) -> None:
     _make_history(both, side, "t", 1000)
     _check_history(both, "t")

@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.ducklake.errors import DataError
 from dbt.adapters.ducklake.spark.write import few_rows
 from tests.interop.conftest import Both
+from tests.places import nightly
 
 pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
@@ -21,7 +22,7 @@ SELECT CAST(id AS INT) AS id, IF(id % 3 = 0, 'a', IF(id % 3 = 1, 'b b', NULL)) A
     CAST(string(id) AS BINARY) AS raw, id % 2 = 0 AS flag, CAST(id AS DECIMAL(38, 0)) * 10000000000 AS big, CAST(id AS TINYINT) AS tiny
 FROM range(20)
 """
-LAYOUTS = ["", "PARTITIONED BY (part)", "PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount DESC)"]
+LAYOUTS = ["", "PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount DESC)", *nightly("PARTITIONED BY (part)")]
 STATEMENTS = [
     "INSERT INTO {table} SELECT * FROM source WHERE id > 3",
     "INSERT INTO {table} (id, part) SELECT s.id + 100, t.part FROM source s JOIN source t ON t.id = s.id + 1",
@@ -70,32 +71,33 @@ def test_both_writers_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, lay
     assert here == by_spark
 
 
-@pytest.mark.parametrize(
-    ("query", "writer"),
-    [
-        ("SELECT id FROM large LIMIT 7", "parquet-cpp-arrow"),
-        ("SELECT * FROM (SELECT id FROM large ORDER BY id LIMIT 7) AS first", "parquet-cpp-arrow"),
-        ("SELECT id FROM large WHERE id < 7", "parquet-mr"),
-        ("SELECT a.id FROM source a LEFT JOIN source b ON a.id = b.id WHERE a.id < 7", "parquet-cpp-arrow"),
-        ("SELECT a.id FROM source a JOIN large b ON a.id = b.id WHERE a.id < 7", "parquet-mr"),
-        (
-            "SELECT a.id FROM source a JOIN source b USING (id) JOIN source c USING (id) JOIN source d USING (id) LIMIT 7",
-            "parquet-cpp-arrow",
-        ),
-        (
-            "SELECT id FROM source a JOIN source b USING (id) JOIN source c USING (id) JOIN source d USING (id) WHERE a.small + d.small < 4.4",
-            "parquet-mr",
-        ),
-        ("SELECT explode(sequence(0, id)) AS id FROM source WHERE id = 6", "parquet-mr"),
-        ("SELECT id, array(id) AS ids FROM source WHERE id < 7", "parquet-mr"),
-    ],
-)
-def test_only_a_result_with_a_bound_is_fetched(both: Both, query: str, writer: str, tmp_path: Path) -> None:
+QUERIES = [
+    ("SELECT id FROM large LIMIT 7", "parquet-cpp-arrow"),
+    ("SELECT * FROM (SELECT id FROM large ORDER BY id LIMIT 7) AS first", "parquet-cpp-arrow"),
+    ("SELECT id FROM large WHERE id < 7", "parquet-mr"),
+    ("SELECT a.id FROM source a LEFT JOIN source b ON a.id = b.id WHERE a.id < 7", "parquet-cpp-arrow"),
+    ("SELECT a.id FROM source a JOIN large b ON a.id = b.id WHERE a.id < 7", "parquet-mr"),
+    (
+        "SELECT a.id FROM source a JOIN source b USING (id) JOIN source c USING (id) JOIN source d USING (id) LIMIT 7",
+        "parquet-cpp-arrow",
+    ),
+    (
+        "SELECT id FROM source a JOIN source b USING (id) JOIN source c USING (id) JOIN source d USING (id) WHERE a.small + d.small < 4.4",
+        "parquet-mr",
+    ),
+    ("SELECT explode(sequence(0, id)) AS id FROM source WHERE id = 6", "parquet-mr"),
+    ("SELECT id, array(id) AS ids FROM source WHERE id < 7", "parquet-mr"),
+]
+"""Queries with seven rows, and who writes their results."""
+
+
+def test_only_a_result_with_a_bound_is_fetched(both: Both, tmp_path: Path) -> None:
     both.spark("CREATE TABLE large AS SELECT id FROM range(200000)")
     both.spark(f"CREATE TABLE source AS {COLUMNS}")
-    both.spark(f"CREATE TABLE t AS {query}")
-    assert len(both.rows("SELECT * FROM t")) == 7
-    assert writers(tmp_path / "lake_files" / "main" / "t") == {writer}
+    for number, (query, writer) in enumerate(QUERIES):
+        both.spark(f"CREATE TABLE t{number} AS {query}")
+        assert len(both.rows(f"SELECT * FROM t{number}")) == 7, query
+        assert writers(tmp_path / "lake_files" / "main" / f"t{number}") == {writer}, query
 
 
 @pytest.mark.parametrize("most", [few_rows.MAX_ROWS, -1])

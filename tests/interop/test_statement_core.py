@@ -12,8 +12,6 @@ from dbt.adapters.ducklake.errors import ConflictError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop.conftest import Both
 
-pytestmark = pytest.mark.parity
-
 
 @pytest.fixture
 def other(both: Both) -> Iterator[LakeSession]:
@@ -33,6 +31,7 @@ def rows(session: LakeSession, text: str) -> list[Any]:
 
 
 class TestTemporaryViews:
+    @pytest.mark.parity
     def test_a_replay_resolves_a_view_created_before_the_transaction_again(self, both: Both, writer: Callable[[str], object]) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT, day INT)")
@@ -158,6 +157,7 @@ class TestTemporaryViews:
             assert both.rows(f"SELECT count(*) FROM t WHERE id = {expected}") == [(1,)]
 
 
+@pytest.mark.parity
 class TestReplay:
     def test_a_transaction_that_read_a_row_count_depends_on_it(self, both: Both, other: LakeSession) -> None:
         both.duckdb("CREATE TABLE t (id INT, n INT)")
@@ -207,6 +207,7 @@ class TestReplay:
 
 
 class TestNamesAndSettings:
+    @pytest.mark.parity
     def test_dots_in_names_do_not_confuse_two_tables(self, both: Both) -> None:
         session = both.session
         session.execute("CREATE SCHEMA `a.b`")
@@ -229,6 +230,7 @@ class TestNamesAndSettings:
         both.duckdb("SET TimeZone = 'Asia/Tokyo'")
         assert [str(row[0]) for row in both.duck.execute("SELECT day FROM days").fetchall()] == ["2026-01-02"]
 
+    @pytest.mark.parity
     def test_a_timestamp_without_a_zone_is_in_the_sessions_zone(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")

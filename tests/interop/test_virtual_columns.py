@@ -70,13 +70,14 @@ MERGES = (
 
 
 def test_a_merge_can_use_virtual_columns_of_both_sides(filled: Both) -> None:
+    before = filled.rows("SELECT * FROM t")
     for number, clauses in enumerate(MERGES):
         rows = []
         for table, run in ((f"their{number}", filled.duckdb), (f"our{number}", filled.spark)):
             filled.duckdb(f"CREATE TABLE {table} AS FROM t ORDER BY a")
             run(f"MERGE INTO {table} AS t {clauses.format(table)}")
             rows.append(filled.rows(f"SELECT * FROM {table}"))
-        assert rows[0] == rows[1] != filled.rows("SELECT * FROM t"), clauses
+        assert rows[0] == rows[1] != before, clauses
 
 
 def test_an_unqualified_name_is_a_column_of_the_source(filled: Both) -> None:

@@ -11,8 +11,6 @@ from dbt.adapters.ducklake.errors import ConflictError, DataError, StatementErro
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop import oracle
 
-pytestmark = pytest.mark.parity  # the catalog database decides how writers take turns
-
 UPSERT = "MERGE INTO t USING ({}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 
 
@@ -33,6 +31,7 @@ def rows(session: LakeSession, text: str = "SELECT * FROM t ORDER BY ALL") -> li
     return [tuple(row) for row in session.execute(text).fetch()]
 
 
+@pytest.mark.parity  # the catalog database decides how writers take turns
 def test_two_merges_of_one_key_update_one_row(t: LakeSession, other: LakeSession) -> None:
     t.begin()
     merged = t.execute(UPSERT.format("SELECT 7 AS id, 'mine' AS name"))
@@ -73,6 +72,7 @@ def test_a_replay_creates_temporary_views_again_and_restores_earlier_ones(t: Lak
     assert rows(t, "SELECT name FROM x") == [("x of mine",)]
 
 
+@pytest.mark.parity  # the catalog database decides how writers take turns
 def test_a_row_that_arrives_late_in_the_window_is_replaced_too(t: LakeSession, other: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for replans in (10, 0):
         monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", replans)
@@ -145,6 +145,7 @@ def test_seeds_are_loaded_again(t: LakeSession, other: LakeSession) -> None:
     assert rows(t) == [(1, "a"), (2, "b")]
 
 
+@pytest.mark.parity  # the catalog database decides how writers take turns
 def test_eight_concurrent_windows_of_one_file(t: LakeSession, catalog: Any) -> None:
     t.execute("CREATE TABLE w AS SELECT /*+ COALESCE(1) */ CAST(id AS INT) AS id, id div 10 AS day, 'old' AS run FROM range(80)")
     assert rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 'w')") == [(1,)]

@@ -32,7 +32,7 @@ def lines(lake: LakeSession) -> list[str]:
 
 
 def test_a_long_statement_says_how_far_it_has_come(lake: LakeSession, quick: None, lines: list[str]) -> None:
-    lake.execute(f"CREATE TABLE slow AS SELECT id, {SLEEP} AS waited FROM range(0, 400, 1, 4)")
+    lake.execute(f"CREATE TABLE slow AS SELECT id, {SLEEP} AS waited FROM range(0, 240, 1, 4)")
     jobs = [match["job"] for match in map(LINE.fullmatch, lines) if match is not None]
     assert len(jobs) == len(lines) > 1
     done = [int(match["done"]) for match in map(JOB.fullmatch, jobs) if match is not None]

@@ -160,28 +160,29 @@ def test_virtual_columns_equal_those_of_duckdb(spark: SparkSession, inlining_lak
     assert ordered(got) == ordered(lake.rows("SELECT a, rowid, snapshot_id FROM t"))
 
 
-@pytest.mark.parametrize(
-    ("sql_type", "default"),
-    [
-        ("integer", "-3"), ("bigint", "5000000000"), ("utinyint", "200"), ("ubigint", "18000000000000000000"), ("hugeint", "5"),
-        ("decimal(10,3)", "1.5"), ("double", "'nan'"), ("float", "0.1"), ("varchar", "'it''s \\ so'"), ("date", "'2020-02-03'"),
-        ("time", "'01:02:03'"), ("timestamp", "'2020-02-03 04:05:06.7'"), ("timestamptz", "'2020-02-03 04:05:06+00'"),
-        ("interval", "'3 days'"), ("uuid", f"'{UUID}'"), ("json", "'[1]'"), ("timestamp_ns", "'2020-02-03 04:05:06'"),
-    ],
-)  # fmt: skip
-def test_rows_older_than_a_column_have_its_initial_default(
-    sql_type: str, default: str, spark: SparkSession, inlining_lake: DuckLake
-) -> None:
+DEFAULTS = [
+    ("integer", "-3"), ("bigint", "5000000000"), ("utinyint", "200"), ("ubigint", "18000000000000000000"), ("hugeint", "5"),
+    ("decimal(10,3)", "1.5"), ("double", "'nan'"), ("float", "0.1"), ("varchar", "'it''s \\ so'"), ("date", "'2020-02-03'"),
+    ("time", "'01:02:03'"), ("timestamp", "'2020-02-03 04:05:06.7'"), ("timestamptz", "'2020-02-03 04:05:06+00'"),
+    ("interval", "'3 days'"), ("uuid", f"'{UUID}'"), ("json", "'[1]'"), ("timestamp_ns", "'2020-02-03 04:05:06'"),
+]  # fmt: skip
+
+
+def test_rows_older_than_a_column_have_its_initial_default(spark: SparkSession, inlining_lake: DuckLake) -> None:
     lake = inlining_lake
     lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t SELECT range FROM range(30)", "INSERT INTO t VALUES (100)")
-    lake.sql(f"ALTER TABLE t ADD COLUMN b {sql_type} DEFAULT {default}", "INSERT INTO t VALUES (200, NULL)")
+    names = [f"b{number}" for number in range(len(DEFAULTS))]
+    lake.sql(*(f"ALTER TABLE t ADD COLUMN {name} {kind} DEFAULT {text}" for name, (kind, text) in zip(names, DEFAULTS, strict=True)))
+    lake.sql(f"INSERT INTO t VALUES (200, {', '.join(['NULL'] * len(DEFAULTS))})")
     plan = lake.plan("t")
-    assert plan.columns[1].initial_default is not None
     frame = scan(spark, plan)
-    assert frame.where("b IS NOT NULL").count() == 31
-    texts = {row[0] for row in frame.where("b IS NOT NULL").selectExpr("CAST(b AS STRING)").collect()}
-    wanted = {row[0] for row in lake.rows("SELECT b::varchar FROM t WHERE b IS NOT NULL")}
-    assert {text.lower() for text in texts} == {text.removesuffix("+00") for text in wanted}
+    texts = frame.selectExpr(*(f"CAST({name} AS STRING)" for name in names)).collect()
+    wanted = lake.rows(f"SELECT {', '.join(f'{name}::varchar' for name in names)} FROM t")
+    for number, (name, default) in enumerate(zip(names, DEFAULTS, strict=True)):
+        assert plan.columns[1 + number].initial_default is not None, default
+        assert frame.where(f"{name} IS NOT NULL").count() == 31, default
+        found = {row[number].lower() for row in texts if row[number] is not None}
+        assert found == {row[number].removesuffix("+00") for row in wanted if row[number] is not None}, default
 
 
 def test_a_boolean_or_binary_initial_default(spark: SparkSession, duck_lake: DuckLake) -> None:

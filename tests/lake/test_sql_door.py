@@ -82,8 +82,8 @@ class TestQueries:
         assert rows(t, "SELECT n FROM v WHERE c = 2") == [("a",)]
 
 
-@pytest.mark.parity
 class TestDefinitions:
+    @pytest.mark.parity
     def test_create_table_forms(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE a (x INT NOT NULL COMMENT 'the x', y DECIMAL(10,2) DEFAULT 1.5, z STRING) COMMENT 'the a'")
         lake.execute("CREATE TABLE IF NOT EXISTS a (q INT)")
@@ -115,6 +115,7 @@ class TestDefinitions:
         with pytest.raises(NotFoundError):
             t.execute("DROP TABLE t")
 
+    @pytest.mark.parity
     def test_schemas(self, lake: LakeSession) -> None:
         lake.execute("CREATE SCHEMA s COMMENT 'the s'")
         lake.execute("CREATE SCHEMA IF NOT EXISTS lake.s")
@@ -126,6 +127,7 @@ class TestDefinitions:
         lake.execute("DROP SCHEMA s CASCADE")
         assert rows(lake, "SHOW SCHEMAS") == [("main",)]
 
+    @pytest.mark.parity
     def test_alter_table(self, t: LakeSession) -> None:
         for statement in (
             "ALTER TABLE t ADD COLUMN d DOUBLE COMMENT 'd'",
@@ -154,6 +156,7 @@ class TestDefinitions:
         with pytest.raises(DataError, match="name"):
             t.execute("ALTER TABLE t ALTER COLUMN name SET NOT NULL")
 
+    @pytest.mark.parity
     def test_comments(self, t: LakeSession) -> None:
         t.execute("COMMENT ON TABLE t IS 'the t'")
         t.execute("COMMENT ON COLUMN t.id IS 'the id'")
@@ -182,7 +185,6 @@ class TestDefinitions:
 
 
 class TestInsert:
-    @pytest.mark.parity
     def test_by_position_by_list_by_name(self, t: LakeSession) -> None:
         t.execute("TRUNCATE TABLE t")
         t.execute("INSERT INTO t SELECT 1, 'position'")
@@ -215,7 +217,6 @@ class TestInsert:
 
 
 class TestUpdateAndDelete:
-    @pytest.mark.parity
     def test_update_with_alias_expression_default_and_subquery(self, t: LakeSession) -> None:
         t.execute("ALTER TABLE t ALTER COLUMN name SET DEFAULT 'dflt'")
         t.execute("UPDATE t AS x SET x.name = DEFAULT, id = x.id + 10 WHERE x.id = (SELECT max(id) FROM t)")
@@ -291,8 +292,8 @@ class TestMerge:
         assert rows(t, "SELECT name FROM t WHERE id IS NULL") == [("n",), ("null",)]
 
 
-@pytest.mark.parity
 class TestTransactions:
+    @pytest.mark.parity
     def test_a_transaction_is_all_or_nothing(self, t: LakeSession) -> None:
         before = t.catalog.latest().snapshot_id
         t.execute("BEGIN")
@@ -312,6 +313,7 @@ class TestTransactions:
         t.execute("COMMIT")
         assert rows(t, "SELECT count(*) FROM t") == [(4,)]
 
+    @pytest.mark.parity
     def test_two_upserts_of_one_key_do_not_duplicate_it(self, t: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
         upsert = "MERGE INTO t USING (SELECT 7 AS id, '{}' AS name) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         other = t.lake.session()
@@ -324,6 +326,7 @@ class TestTransactions:
         t.execute(upsert.format("mine"))
         assert rows(t, "SELECT * FROM t WHERE id = 7") == [(7, "mine")]
 
+    @pytest.mark.parity
     def test_inserts_of_two_sessions_do_not_conflict(self, t: LakeSession) -> None:
         other = t.lake.session()
         t.begin()
@@ -336,6 +339,7 @@ class TestTransactions:
         with pytest.raises(StatementError, match="BEGIN first"):
             t.execute("CALL lake.set_commit_message('me', 'why')")
 
+    @pytest.mark.parity
     def test_the_commit_message_is_stored(self, t: LakeSession) -> None:
         t.begin()
         t.execute("CALL lake.set_commit_message('me', 'why', extra_info => '{\"a\": 1}')")

@@ -15,12 +15,25 @@ from dbt.adapters.ducklake.format.objects import Column
 from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file
-from tests.places import METADATA_SCHEMA, METADATA_SCHEMA_NAME, REFERENCE_DATABASES, CatalogPlace, empty_place
+from tests.places import METADATA_SCHEMA, METADATA_SCHEMA_NAME, REFERENCE_DATABASES, CatalogPlace, empty_place, selected_databases
 
 Connect = Callable[..., duckdb.DuckDBPyConnection]
 
 
-@pytest.fixture(params=[*REFERENCE_DATABASES, METADATA_SCHEMA])
+NIGHTLY_SCHEMA = pytest.param(*METADATA_SCHEMA.values, marks=[*METADATA_SCHEMA.marks, pytest.mark.nightly])
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrize `place` with every database that DuckDB can use, or with the first in `make test` if the test is not marked `parity`.
+
+    With a schema for the metadata, these tests run nightly: those of `tests/unit/catalog` and `test_round_trip.py` always have it.
+    """
+    if "place" in metafunc.fixturenames:
+        parity = metafunc.definition.get_closest_marker("parity") is not None
+        metafunc.parametrize("place", selected_databases([*REFERENCE_DATABASES, NIGHTLY_SCHEMA], parity=parity), indirect=True)
+
+
+@pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     return empty_place(request.param, request, tmp_path)
 

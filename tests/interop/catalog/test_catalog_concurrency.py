@@ -8,60 +8,67 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.errors import ConflictError
-from tests.catalog_objects import table_of
+from tests.catalog_objects import committed, table_of
 from tests.interop import oracle
-from tests.interop.catalog.conftest import Connect, create
+from tests.interop.catalog.conftest import A, B, Connect
 from tests.interop.parquet_files import write_file
 from tests.places import CatalogPlace
 
+pytestmark = pytest.mark.parity
 ROUNDS = 8
 
 
-def duckdb_inserts(place: CatalogPlace, inlined: bool, queue: Any) -> None:
-    connection = oracle.connect(place, data_inlining_row_limit=10 if inlined else 0)
-    connection.execute("SET ducklake_max_retry_count = 100")
-    queue.put("ready")
-    done = 0
-    for number in range(ROUNDS):
-        for _ in range(20):
-            try:
-                connection.execute(f"INSERT INTO lake.t VALUES ({1000 + number}, 'duck')")
-                done += 1
-                break
-            except Exception as error:  # SQLite: DuckDB gives up if the file is locked
-                if "locked" not in str(error) and "busy" not in str(error):
-                    raise
-    connection.close()
-    queue.put(done)
+TABLES = {"in_files": 0, "inlined": 10}
+"""Tables, and the limit of inlined rows with which DuckDB writes to them."""
 
 
-@pytest.mark.parametrize("inlined", [False, True], ids=["files", "inlined"])
-def test_concurrent_inserts_of_both_sides_commit(lake: LakeCatalog, place: CatalogPlace, duckdb_on: Connect, inlined: bool) -> None:
-    create(lake)
+def duckdb_inserts(place: CatalogPlace, queue: Any) -> None:
+    for table, limit in TABLES.items():
+        connection = oracle.connect(place, data_inlining_row_limit=limit)
+        connection.execute("SET ducklake_max_retry_count = 100")
+        queue.put("ready")
+        done = 0
+        for number in range(ROUNDS):
+            for _ in range(20):
+                try:
+                    connection.execute(f"INSERT INTO lake.{table} VALUES ({1000 + number}, 'duck')")
+                    done += 1
+                    break
+                except Exception as error:  # SQLite: DuckDB gives up if the file is locked
+                    if "locked" not in str(error) and "busy" not in str(error):
+                        raise
+        connection.close()
+        queue.put(done)
+
+
+def test_concurrent_inserts_of_both_sides_commit(lake: LakeCatalog, place: CatalogPlace, duckdb_on: Connect) -> None:
+    for name in TABLES:
+        committed(lake, lambda transaction, name=name: transaction.objects.new_table(transaction.schema("main"), name, (A, B)))
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    process = context.Process(target=duckdb_inserts, args=(place, inlined, queue))
+    process = context.Process(target=duckdb_inserts, args=(place, queue))
     process.start()
-    assert queue.get(timeout=60) == "ready"
-    refused = 0
-    for number in range(ROUNDS):
-        while True:
-            transaction = lake.begin()
-            table = table_of(transaction)
-            transaction.rows.add_files(table, [write_file(table, [{"a": number, "b": "we"}])])
-            try:
-                transaction.commit()
-                break
-            except ConflictError:
-                refused += 1
-    theirs = queue.get(timeout=120)
+    theirs = {}
+    for name in TABLES:
+        assert queue.get(timeout=60) == "ready"
+        insert(lake, name)
+        theirs[name] = queue.get(timeout=120)
     process.join(30)
-    assert (process.exitcode, refused) == (0, 0)
+    assert process.exitcode == 0
     duck = duckdb_on()
-    rows = duck.execute("SELECT rowid, a FROM t").fetchall()
-    assert len(rows) == ROUNDS + theirs
-    assert len({row[0] for row in rows}) == len(rows)
-    assert {row[1] for row in rows} >= set(range(ROUNDS))
+    for name in TABLES:
+        rows = duck.execute(f"SELECT rowid, a FROM {name}").fetchall()
+        assert len(rows) == ROUNDS + theirs[name], name
+        assert len({row[0] for row in rows}) == len(rows), name
+        assert {row[1] for row in rows} >= set(range(ROUNDS)), name
     snapshots = [record.snapshot for record in lake.snapshots()]
     assert [snapshot.snapshot_id for snapshot in snapshots] == list(range(len(snapshots)))
+
+
+def insert(lake: LakeCatalog, name: str) -> None:
+    """Insert a row in each round, and assert that no commit is refused."""
+    for number in range(ROUNDS):
+        transaction = lake.begin()
+        table = table_of(transaction, name)
+        transaction.rows.add_files(table, [write_file(table, [{"a": number, "b": "we"}])])
+        transaction.commit()

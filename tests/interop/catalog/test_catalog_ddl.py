@@ -65,14 +65,22 @@ class Twins:
             self.compare(statement)
 
     def compare(self, step: str) -> None:
+        self.retyped = self.retyped or "SET DATA TYPE" in step
+        # All tables of one side before those of the other: of a DuckDB file, each change of the side attaches the lake again.
+        ours, theirs = self.tables(self.duckdb_on_ours), self.tables(self.theirs)
+        for table in COMPARED:
+            assert ours[table] == theirs[table], f"ducklake_{table} after {step}"
+
+    def tables(self, side: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any, ...]]]:
+        """Return the compared rows of each table."""
+        found = {}
         for table, columns in COMPARED.items():
-            self.retyped = self.retyped or "SET DATA TYPE" in step
             if table == "snapshot" and self.retyped:
                 # We increment the counter of files, so that other DuckDB connections drop cached statistics of the old type. DuckDB does
                 # not.
                 columns = columns.removesuffix(", next_file_id")
-            query = f"SELECT {columns} FROM {{meta}}.ducklake_{table} ORDER BY ALL"
-            assert rows_of(self.duckdb_on_ours, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
+            found[table] = rows_of(side, f"SELECT {columns} FROM {{meta}}.ducklake_{table} ORDER BY ALL")
+        return found
 
 
 @pytest.fixture(params=REFERENCE_DATABASES)

@@ -16,6 +16,8 @@ from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
 from tests.places import CatalogPlace
 
+pytestmark = pytest.mark.parity
+
 SCALARS: dict[str, list[str]] = {
     "BOOLEAN": ["true", "false"],
     "TINYINT": ["-128", "127"],

@@ -24,6 +24,7 @@ def test_duckdb_reads_what_we_create(lake: LakeCatalog, duckdb_on: Connect) -> N
     assert duck.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 't'").fetchone() == ("hello",)
 
 
+@pytest.mark.parity
 def test_duckdb_continues_with_our_tables(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(100)])
     duck = duckdb_on()
@@ -39,6 +40,7 @@ def test_duckdb_continues_with_our_tables(lake: LakeCatalog, duckdb_on: Connect)
     assert rows[-2:] == [(101, 101, "we", 7), (102, 102, "duck", 8)]
 
 
+@pytest.mark.parity
 def test_we_read_definitions_that_duckdb_created(place: CatalogPlace, duckdb_on: Connect) -> None:
     duck = duckdb_on()
     duck.execute(
@@ -72,6 +74,7 @@ def test_we_read_definitions_that_duckdb_created(place: CatalogPlace, duckdb_on:
         assert [s.name for s in reader.schemas()] == ["main", "other"]
 
 
+@pytest.mark.parity
 def test_the_scan_plan_contains_inlined_rows_and_deletes(place: CatalogPlace, duckdb_on: Connect) -> None:
     duck = duckdb_on()
     duck.execute("CREATE TABLE t(a INTEGER, b VARCHAR, s STRUCT(x VARCHAR), l VARCHAR[])")
@@ -93,6 +96,7 @@ def test_the_scan_plan_contains_inlined_rows_and_deletes(place: CatalogPlace, du
         assert earlier.scan_plan(table_of(earlier)).files[0].inlined_deletes == ()
 
 
+@pytest.mark.parity
 def test_successive_delete_files_of_one_data_file(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(50)])
     duck = duckdb_on()
@@ -124,6 +128,7 @@ def test_successive_delete_files_of_one_data_file(lake: LakeCatalog, duckdb_on: 
     assert duck.execute("SELECT count(*) FROM t").fetchone() == (26,)
 
 
+@pytest.mark.parity
 def test_whole_files_end_and_tables_are_truncated(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": 1, "b": "x"}] * 20)
     insert(lake, [{"a": 2, "b": "y"}] * 20)
@@ -144,6 +149,7 @@ def test_whole_files_end_and_tables_are_truncated(lake: LakeCatalog, duckdb_on: 
     assert not lake.begin().has_changes
 
 
+@pytest.mark.parity
 def test_inlined_rows_end(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake)
     duck = duckdb_on()
@@ -159,6 +165,7 @@ def test_inlined_rows_end(lake: LakeCatalog, duckdb_on: Connect) -> None:
     assert duck.execute("SELECT a FROM t").fetchall() == [(2,)]
 
 
+@pytest.mark.parity
 def test_table_changes_are_visible_and_duckdb_inlines_into_the_new_layout(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(20)])
     duck = duckdb_on()
@@ -299,6 +306,7 @@ def test_views_schemas_and_their_comments(lake: LakeCatalog, duckdb_on: Connect)
     assert duck.execute("SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'lake'").fetchall() == [("main",)]
 
 
+@pytest.mark.parity
 def test_drop_and_create_in_one_transaction(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": 1, "b": "x"}])
     duck = duckdb_on()
@@ -369,6 +377,7 @@ def test_duckdb_maintains_our_files(lake: LakeCatalog, duckdb_on: Connect) -> No
     assert duck.execute("SELECT count(*), max(rowid) FROM t").fetchone() == (22, 22)
 
 
+@pytest.mark.parity
 def test_row_counts_equal_those_of_a_query(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(30)])
     duck = duckdb_on()
@@ -388,6 +397,7 @@ def test_row_counts_equal_those_of_a_query(lake: LakeCatalog, duckdb_on: Connect
         assert (lake.latest().snapshot_id > version, facts.last_snapshot_id) == (True, version), maintenance
 
 
+@pytest.mark.parity
 def test_timestamps_resolve_to_the_snapshots_that_duckdb_finds(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": 1, "b": "x"}])
     insert(lake, [{"a": 2, "b": "x"}])

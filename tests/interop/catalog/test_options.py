@@ -166,6 +166,7 @@ def test_a_stored_grace_period_in_the_future_removes_nothing(ours: Sides, duckdb
     assert len(ours.session.catalog.snapshots()) == 2
 
 
+@pytest.mark.parity
 def test_each_scope_has_its_row_and_no_snapshot_is_created(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.execute("CREATE SCHEMA s")
     ours.session.execute("CREATE TABLE s.t (a INT)")
@@ -209,6 +210,7 @@ def test_options_are_listed_as_duckdb_lists_them(ours: Sides, duckdb_on: Connect
         assert all(row[1] for row in listed.fetch())
 
 
+@pytest.mark.parity
 def test_options_are_part_of_the_transaction(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.begin()
     ours.session.execute("CALL lake.set_option('parquet_version', 2)")
@@ -250,6 +252,7 @@ def test_tables_created_in_a_transaction_can_have_options(ours: Sides, duckdb_on
     assert duckdb_on().execute("SELECT value, scope_entry FROM lake.options() WHERE scope = 'TABLE'").fetchall() == [("V2", "main.kept")]
 
 
+@pytest.mark.parity
 def test_an_inlining_limit_set_by_us_does_not_crash_duckdb_with_views(ours: Sides, duckdb_on: Connect) -> None:
     duck = duckdb_on()
     duck.execute("CREATE TABLE t (a INT)")
