@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -21,7 +20,6 @@ from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.session import Lake, LakeSettings
 from tests.fast_files import fast_folder
 
-Tests = TypeVar("Tests", bound=type)
 ENCRYPTED = os.environ.get("DUCKLAKE_TEST_ENCRYPTED", "") == "true"
 """Whether the lakes of the fixtures are encrypted, so that tests that exist cover encrypted files too."""
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
@@ -60,25 +58,6 @@ def selected_databases(databases: Sequence[Any], *, parity: bool = False) -> Seq
 def nightly(*values: Any) -> list[Any]:
     """Return parameters of a test that run in the full matrix only, for the variants of a long test."""
     return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
-
-
-def nightly_tests(*names: str) -> Callable[[Tests], Tests]:
-    """Return a decorator of a class, by which the named tests that it inherits run in the full matrix only."""
-
-    def marked(inherited: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(inherited)  # a mark at the inherited function itself would be a mark for all classes
-        def test(*given: Any, **fixtures: Any) -> None:
-            inherited(*given, **fixtures)
-
-        marked_test: Callable[..., None] = pytest.mark.nightly(test)
-        return marked_test
-
-    def decorate(tests: Tests) -> Tests:
-        for name in names:
-            setattr(tests, name, marked(getattr(tests, name)))
-        return tests
-
-    return decorate
 
 
 def nightly_rows(*rows: tuple[Any, ...]) -> list[Any]:

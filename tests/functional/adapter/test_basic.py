@@ -141,7 +141,6 @@ class TestSnapshotCheckCols(BaseSnapshotCheckCols):
     pass
 
 
-@pytest.mark.nightly
 class TestSnapshotTimestamp(BaseSnapshotTimestamp):
     pass
 

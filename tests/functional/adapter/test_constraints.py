@@ -19,8 +19,6 @@ from dbt.tests.adapter.constraints.test_constraints import (
     BaseViewConstraintsColumnsEqual,
 )
 
-from tests.places import nightly_tests
-
 ROWS = """
     select id, color, date_day
     from (
@@ -67,12 +65,10 @@ class TestTableColumnsEqual(ColumnsEqual, BaseTableConstraintsColumnsEqual):
     pass
 
 
-@nightly_tests("test__constraints_correct_column_data_types", "test__constraints_wrong_column_data_types")
 class TestViewColumnsEqual(ColumnsEqual, BaseViewConstraintsColumnsEqual):
     pass
 
 
-@nightly_tests("test__constraints_correct_column_data_types", "test__constraints_wrong_column_data_types")
 class TestIncrementalColumnsEqual(ColumnsEqual, BaseIncrementalConstraintsColumnsEqual):
     pass
 

@@ -68,7 +68,6 @@ class TestPrePostModelHooks(ModelHooks, BasePrePostModelHooks):
         return hooks("pre-hook", "post-hook")
 
 
-@pytest.mark.nightly
 class TestPrePostModelHooksUnderscores(ModelHooks, BasePrePostModelHooks):
     @pytest.fixture(scope="class")
     def project_config_update(self):
@@ -89,12 +88,10 @@ class TestPrePostModelHooksInConfigWithCount(ModelHooks, BasePrePostModelHooksIn
         return hooks("pre-hook", "post-hook")
 
 
-@pytest.mark.nightly
 class TestPrePostModelHooksInConfigKwargs(ModelHooks, BasePrePostModelHooksInConfigKwargs):
     pass
 
 
-@pytest.mark.nightly
 class TestPrePostSnapshotHooksInConfigKwargs(ModelHooks, BasePrePostSnapshotHooksInConfigKwargs):
     pass
 
@@ -107,12 +104,10 @@ class TestHooksRefsOnSeeds(BaseHooksRefsOnSeeds):
     pass
 
 
-@pytest.mark.nightly
 class TestPrePostModelHooksOnSeedsPlusPrefixed(BasePrePostModelHooksOnSeedsPlusPrefixed):
     pass
 
 
-@pytest.mark.nightly
 class TestPrePostModelHooksOnSeedsPlusPrefixedWhitespace(BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace):
     pass
 

@@ -9,8 +9,6 @@ from dbt.tests.adapter.incremental.test_incremental_on_schema_change import Base
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
 
-from tests.places import nightly_tests
-
 
 class TestMergeExcludeColumns(BaseMergeExcludeColumns):
     pass
@@ -24,7 +22,6 @@ class TestOnSchemaChange(BaseIncrementalOnSchemaChange):
     pass
 
 
-@pytest.mark.nightly
 class TestPredicates(BaseIncrementalPredicates):
     pass
 
@@ -41,26 +38,10 @@ class TestPredicatesOfMerge(BaseIncrementalPredicates):
         return {"models": {"+incremental_predicates": ["dbt_internal_dest.id != 2"], "+incremental_strategy": "merge"}}
 
 
-@nightly_tests(
-    "test__empty_str_unique_key",
-    "test__empty_unique_key_list",
-    "test__one_unique_key",
-    "test__duplicated_unary_unique_key_list",
-    "test__trinary_unique_key_list_no_update",
-    "test__bad_unique_key_list",
-)
 class TestUniqueKeyWithMerge(BaseIncrementalUniqueKey):
     pass
 
 
-@nightly_tests(
-    "test__no_unique_keys",
-    "test__empty_str_unique_key",
-    "test__unary_unique_key_list",
-    "test__duplicated_unary_unique_key_list",
-    "test__trinary_unique_key_list_no_update",
-    "test__bad_unique_key_list",
-)
 class TestUniqueKeyWithDeleteInsert(BaseIncrementalUniqueKey):
     @pytest.fixture(scope="class")
     def project_config_update(self):

@@ -34,7 +34,6 @@ class TestBasicSeeds(BaseBasicSeedTests):
         self._check_relation_end_state(run_result=run_dbt(["seed", "--full-refresh"]), project=project, exists=True)
 
 
-@pytest.mark.nightly
 class TestFullRefreshOn(BaseSeedConfigFullRefreshOn):
     def test_simple_seed_full_refresh_config(self, project):
         """A full refresh replaces the table in place: a view on it is kept, while PostgreSQL drops it by CASCADE."""

@@ -39,12 +39,10 @@ class TestSimpleSnapshot(BaseSimpleSnapshot):
     pass
 
 
-@pytest.mark.nightly
 class TestSnapshotCheck(BaseSnapshotCheck):
     pass
 
 
-@pytest.mark.nightly
 class TestNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
     pass
 
@@ -53,7 +51,6 @@ class TestNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
     pass
 
 
-@pytest.mark.nightly
 class TestNewRecordValidToCurrent(BaseSnapshotNewRecordDbtValidToCurrent):
     pass
 
@@ -62,12 +59,10 @@ class TestEphemeralHardDeletes(BaseSnapshotEphemeralHardDeletes):
     pass
 
 
-@pytest.mark.nightly
 class TestNewColumnTimestampStrategy(BaseSnapshotNewColumnTimestampStrategy):
     pass
 
 
-@pytest.mark.nightly
 class TestNewColumnSpecificCheckCols(BaseSnapshotNewColumnSpecificCheckCols):
     pass
 
@@ -80,7 +75,6 @@ class TestColumnNames(BaseSnapshotColumnNames):
     pass
 
 
-@pytest.mark.nightly
 class TestColumnNamesFromProject(BaseSnapshotColumnNamesFromDbtProject):
     pass
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from dbt.tests.adapter.store_test_failures_tests.basic import (
     StoreTestFailuresAsExceptions,
     StoreTestFailuresAsGeneric,
@@ -18,7 +17,6 @@ class TestInteractions(StoreTestFailuresAsInteractions):
     pass
 
 
-@pytest.mark.nightly
 class TestProjectLevelOff(StoreTestFailuresAsProjectLevelOff):
     pass
 
@@ -27,17 +25,14 @@ class TestProjectLevelView(StoreTestFailuresAsProjectLevelView):
     pass
 
 
-@pytest.mark.nightly
 class TestProjectLevelEphemeral(StoreTestFailuresAsProjectLevelEphemeral):
     pass
 
 
-@pytest.mark.nightly
 class TestGeneric(StoreTestFailuresAsGeneric):
     pass
 
 
-@pytest.mark.nightly
 class TestExceptions(StoreTestFailuresAsExceptions):
     pass
 

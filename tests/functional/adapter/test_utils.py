@@ -1,7 +1,4 @@
-"""dbt.tests.adapter.utils: the results of the cross-database macros in Spark.
-
-Those whose whole SQL `tests/unit/macros/test_cross_database.py` compares run in the full matrix only.
-"""
+"""dbt.tests.adapter.utils: the results of the cross-database macros in Spark."""
 
 from __future__ import annotations
 
@@ -53,7 +50,6 @@ from dbt.tests.adapter.utils.test_timestamps import BaseCurrentTimestamps
 from dbt.tests.adapter.utils.test_validate_sql import BaseValidateSqlMethod
 
 
-@pytest.mark.nightly
 class TestAnyValue(BaseAnyValue):
     pass
 
@@ -66,12 +62,10 @@ class TestArrayConcat(BaseArrayConcat):
     pass
 
 
-@pytest.mark.nightly
 class TestArrayConstruct(BaseArrayConstruct):
     pass
 
 
-@pytest.mark.nightly
 class TestBoolOr(BaseBoolOr):
     pass
 
@@ -88,7 +82,6 @@ class TestConcat(BaseConcat):
     pass
 
 
-@pytest.mark.nightly
 class TestCurrentTimestamp(BaseCurrentTimestampAware):
     pass
 
@@ -101,7 +94,6 @@ class TestDateSpine(BaseDateSpine):
     pass
 
 
-@pytest.mark.nightly
 class TestDateTrunc(BaseDateTrunc):
     pass
 
@@ -118,7 +110,6 @@ class TestEquals(BaseEquals):
     pass
 
 
-@pytest.mark.nightly
 class TestEscapeSingleQuotes(BaseEscapeSingleQuotesBackslash):
     pass
 
@@ -127,7 +118,6 @@ class TestExcept(BaseExcept):
     pass
 
 
-@pytest.mark.nightly
 class TestGenerateSeries(BaseGenerateSeries):
     pass
 
@@ -147,7 +137,6 @@ class TestGetPowersOfTwo(BaseGetPowersOfTwo):
     pass
 
 
-@pytest.mark.nightly
 class TestHash(BaseHash):
     pass
 
@@ -156,7 +145,6 @@ class TestIntersect(BaseIntersect):
     pass
 
 
-@pytest.mark.nightly
 class TestLastDay(BaseLastDay):
     pass
 
@@ -189,7 +177,6 @@ class TestRight(BaseRight):
     pass
 
 
-@pytest.mark.nightly
 class TestSafeCast(BaseSafeCast):
     pass
 
@@ -198,7 +185,6 @@ class TestSourceFreshness(BaseCalculateFreshnessMethod):
     pass
 
 
-@pytest.mark.nightly
 class TestSplitPart(BaseSplitPart):
     pass
 
@@ -231,7 +217,6 @@ class TestTypeBigInt(BaseTypeBigInt):
     pass
 
 
-@pytest.mark.nightly
 class TestTypeBoolean(BaseTypeBoolean):
     pass
 
@@ -250,17 +235,14 @@ class TestTypeInt(BaseTypeInt):
         return {"expected.csv": "int_col\n12345678\n", "expected.yml": column_type("int_col", "int")}
 
 
-@pytest.mark.nightly
 class TestTypeNumeric(BaseTypeNumeric):
     pass
 
 
-@pytest.mark.nightly
 class TestTypeString(BaseTypeString):
     pass
 
 
-@pytest.mark.nightly
 class TestTypeTimestamp(BaseTypeTimestamp):
     pass
 

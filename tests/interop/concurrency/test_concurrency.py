@@ -13,8 +13,6 @@ from collections import Counter
 
 import pytest
 
-from tests.places import FULL_MATRIX
-
 from .checker import Finding, Verdict, check
 from .history import History, Script
 from .model import Model
@@ -23,7 +21,7 @@ from .scripts import FEATURES, script_of
 from .shrinking import shrink
 
 LONG = "CONCURRENCY_HISTORIES" in os.environ
-HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or (3 if FULL_MATRIX else 2))
+HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or 3)
 SEED = int(os.environ.get("CONCURRENCY_SEED") or (random.randrange(10**6) if LONG else 1))
 """The seed of the first history; each further history uses the next seed. The short run always uses the same seeds."""
 WITHOUT = frozenset(filter(None, os.environ.get("CONCURRENCY_WITHOUT", "").split(",")))

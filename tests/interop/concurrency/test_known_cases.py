@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.places import USUAL_DATABASES, selected_databases
-
 from .checker import check
 from .model import Model
 from .playing import Player
@@ -18,12 +16,6 @@ DAY = "CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM u WHERE n = 1"
 APPEND = "INSERT INTO t (id, n) SELECT id, n FROM"
 in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files", "inlined"])
 """For cases that depend on where rows are stored."""
-
-
-@pytest.fixture(params=selected_databases(USUAL_DATABASES))
-def database(request: pytest.FixtureRequest) -> str:
-    """The catalog database; random histories run on every one."""
-    return str(request.param)
 
 
 def assert_accepted(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
@@ -78,15 +70,8 @@ def test_a_count_is_an_answer(player: Player, model: Model, inlining: int) -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("inlining", "actor"),
-    [
-        pytest.param(0, "B", id="files-B"),
-        pytest.param(10, "duckdb", id="inlined-duckdb"),
-        pytest.param(0, "duckdb", id="files-duckdb", marks=pytest.mark.nightly),
-        pytest.param(10, "B", id="inlined-B", marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.parametrize("actor", ["B", "duckdb"])
+@in_files_and_inlined
 def test_deletes_have_the_snapshot_that_committed_them(player: Player, model: Model, inlining: int, actor: str) -> None:
     assert_accepted(
         player,
@@ -140,18 +125,15 @@ def test_an_append_that_reads_a_view_with_a_concurrent_append_of_duckdb(player: 
 
 
 @pytest.mark.parametrize(
-    ("inlining", "actor", "statement"),
+    ("actor", "statement"),
     [
-        pytest.param(inlining, actor, statement, marks=[pytest.mark.nightly] if at_night else [])
-        for actor, statement, usual in (
-            ("B", "SELECT id, n FROM t", 0),
-            ("duckdb", "SELECT id, n FROM t", 10),
-            ("B", "DELETE FROM t WHERE id > 0", 10),
-            ("duckdb", "INSERT INTO u SELECT id, n FROM t", 0),
-        )
-        for inlining, at_night in ((usual, False), (10 - usual, True))
+        ("B", "SELECT id, n FROM t"),
+        ("duckdb", "SELECT id, n FROM t"),
+        ("B", "DELETE FROM t WHERE id > 0"),
+        ("duckdb", "INSERT INTO u SELECT id, n FROM t"),
     ],
 )
+@in_files_and_inlined
 def test_a_pinned_snapshot_expires(player: Player, model: Model, inlining: int, statement: str, actor: str) -> None:
     assert_accepted(
         player,
