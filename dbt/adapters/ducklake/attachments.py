@@ -34,7 +34,7 @@ def attachments(given: Any, database: str) -> list[CatalogSettings]:
         database: the name of the profile's own lake.
 
     Raises:
-        DbtRuntimeError: an entry is wrong; the message names it and what to do, and contains no password.
+        DbtRuntimeError: an entry is wrong; the message names it, says what to do and contains no password.
     """
     if given is None:
         return []
@@ -77,7 +77,7 @@ def _check_fields(where: str, given: dict[str, Any]) -> None:
         what = f"`type: {kind}`" if str(kind).lower() != "ducklake" else f"`is_ducklake: {is_ducklake}`"
         raise DbtRuntimeError(
             f"{where}: {what}: only lakes can be attached. Read other databases and files through Spark, for example as {{{{ source() }}}} "
-            "in another Spark catalog or by jdbc"
+            "in another Spark catalog or with JDBC"
         )
     refuse_unknown(where, given, [*(LAKE_FIELDS.keys() - {"database"}), "alias"])
     for name in ("path", "alias"):
@@ -94,7 +94,7 @@ def catalog_settings(given: Mapping[str, Any], where: str = "") -> CatalogSettin
 
     Args:
         given: values of `LAKE_FIELDS`; the snapshot may have any form of `pin`.
-        where: the part of the profile, for the message.
+        where: the prefix of the message, which names the part of the profile.
 
     Raises:
         DbtRuntimeError: a setting is wrong, or two contradict each other; the message names them.

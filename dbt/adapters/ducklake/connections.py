@@ -50,7 +50,7 @@ _RUN_AGAIN = "Run the command again: `dbt retry` does not build the nodes again"
 
 @dataclass
 class DuckLakeResponse(AdapterResponse):
-    """The response to a statement. In a transaction, the files that all of it read and wrote are filled in when it commits."""
+    """The response to a statement. The commit of a transaction fills in the files that all its statements read and wrote."""
 
     snapshot_id: int | None = None
     """The snapshot that the statement or its transaction committed. It is None if nothing changed; then the message says so."""
@@ -61,6 +61,7 @@ class DuckLakeResponse(AdapterResponse):
     files_written: int | None = None
     """Number of data files and delete files; few rows may be stored in the catalog database instead."""
     bytes_written: int | None = None
+    """Size of these files in bytes."""
 
     def committed(self, outcome: CommitOutcome) -> None:
         """Fill in the outcome of the statement and its transaction."""
@@ -128,7 +129,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 logger.info(line)
 
     def test_ran(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool) -> None:
-        """Publish the nodes that waited for a test only, or decide that they are not published; see `Publishing.failure`."""
+        """Record the result of a test: publish the nodes that waited only for it, or keep them unpublished; see `Publishing.failure`."""
         nodes = None if self._lake is None else self._lake.nodes
         if nodes is not None:
             failure = self.publishing.failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
@@ -166,7 +167,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """Check the lake, the attached lakes and Spark; log the result of each check.
 
         Raises:
-            ConfigurationError: checks failed; the message has all of them.
+            ConfigurationError: a check failed; the message lists all failures.
         """
         from .session.doctor import run_checks
 
@@ -214,7 +215,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             raise
         connection.handle = LakeHandle(session, provenance_of(self.profile, connection.name))
         connection.state = ConnectionState.OPEN
-        self._has_opened_nodes |= "." in (connection.name or "")  # the id of a node
+        self._has_opened_nodes |= "." in (connection.name or "")  # only the id of a node has a dot
         return connection
 
     def cleanup_all(self) -> None:
@@ -290,7 +291,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                     raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
 
     def _loss_by_hook(self) -> str:
-        """Return, for the error of an on-run-end hook, that nothing will be published: dbt then skips the hook that publishes."""
+        """Return the text to append to the error of an on-run-end hook: nothing is published, since dbt skips the hook that publishes."""
         connection, run = self.get_if_exists(), None if self._lake is None else self._lake.run
         if connection is None or connection.name != HOOKS or run is None or not (self._has_opened_nodes and run.changes_catalog):
             return ""

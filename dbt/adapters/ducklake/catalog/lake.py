@@ -162,7 +162,8 @@ class LakeCatalog:
 
         Raises:
             ConfigurationError: the lake was opened read-only.
-            ConflictError: concurrent writers kept the catalog busy for too long.
+            ConflictError: concurrent writers changed the lake or kept the catalog busy for too long.
+            LakeError: the tables do not match the format version.
         """
         if self.read_only:
             raise ConfigurationError(f"{self._opened.database.title} is opened read-only; set read_only: false to migrate it")

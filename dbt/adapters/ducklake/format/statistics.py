@@ -5,7 +5,8 @@ implementation. The rules:
 
 - A bound is never narrower than the data, because wrong bounds lose rows. Where that cannot be guaranteed, the bound is None and proves
   nothing.
-- Values are encoded as plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (strings and blobs).
+- Before they are encoded, values are plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (strings and
+  blobs).
 - Strings and blobs longer than 256 bytes are truncated; the upper bound is then the next greater one, or both bounds are None.
 - NaN is not a bound; `contains_nan` records it.
 - int128, intervals, times with a zone, geometries and variants have no bounds. Geometries and variants have `extra_stats`.
@@ -38,7 +39,7 @@ MAX_BOUND_BYTES = 256
 _EPOCH = datetime(1970, 1, 1)
 _EXACT = Context(prec=80)
 _WHOLE = (Encoding.INTEGER, Encoding.HUGE, Encoding.NONE)
-"""Encodings of types whose decimals are whole numbers."""
+"""Encodings for which a value may be a `Decimal` that is a whole number."""
 
 
 def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -> Bounds:
@@ -134,7 +135,7 @@ def decimal_text(unscaled: int, precision: int, scale: int) -> str:
 
 
 def decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
-    """Convert the text of a bound of the stored type `type_name` to a comparable value; None if the text is unclear.
+    """Convert the text of a bound of the stored type `type_name` to a comparable value; None if that is not possible.
 
     Reads both encodings of the reference implementation, for files and for inlined rows, and bounds from before the column's type changed.
     """
@@ -183,7 +184,7 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     least = decode(type_name, stats.min_value) if stats.min_value is not None else None
     greatest = decode(type_name, stats.max_value) if stats.max_value is not None else None
     if leaf_type(type_name).is_float:
-        least, greatest = _slack(least, -1), _slack(greatest, 1)
+        least, greatest = _widened(least, -1), _widened(greatest, 1)
         if range_.high is None and stats.contains_nan is not False:
             greatest = None
     below = _less(greatest, low) if range_.low is not None else False
@@ -281,7 +282,7 @@ def _text(value: bytes) -> str | None:
 
 
 def _cut(value: bytes, is_text: bool) -> bytes:
-    """Return the first bytes of a value, ending between two characters."""
+    """Return at most the first `MAX_BOUND_BYTES` bytes of a value, without splitting a character."""
     if len(value) <= MAX_BOUND_BYTES:
         return value
     end = MAX_BOUND_BYTES
@@ -309,6 +310,7 @@ def to_float32(value: float) -> float:
 
 
 def _pick(type_name: str, left: str | None, right: str | None, *, greatest: bool) -> str | None:
+    """Return the lower of two bounds, or the higher if `greatest`; None if either is unknown."""
     if left is None or right is None:
         return None
     if left == right:
@@ -336,10 +338,10 @@ def _less(left: Decimal | int | float | bytes | None, right: Decimal | int | flo
     return left < right  # type: ignore[operator]
 
 
-def _slack(bound: Decimal | int | float | bytes | None, sign: int) -> float | None:
-    """Widen a bound of a float column by 1 part in 2**22 and the least float32.
+def _widened(bound: Decimal | int | float | bytes | None, sign: int) -> float | None:
+    """Widen a bound of a float column by one part in 2**22 plus the smallest positive float32.
 
-    Files written when the column was float32 have shorter bounds.
+    Files written when the column was float32 have less precise bounds.
     """
     return bound + sign * (abs(bound) * 2.0**-22 + 2.0**-149) if isinstance(bound, float) else None
 

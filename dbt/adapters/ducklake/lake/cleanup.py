@@ -17,7 +17,7 @@ def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run:
 
     Args:
         context: the catalog and the transaction.
-        older_than: remove only files that were scheduled before this time; None: remove all.
+        older_than: remove only files that were scheduled before this time; if None, remove all.
         dry_run: report what would be removed, and change nothing.
 
     Returns:

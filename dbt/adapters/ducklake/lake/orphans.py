@@ -14,7 +14,7 @@ from .context import Context
 from .safe_removal import Removal, SafeRemoval
 
 _LAKE_FILE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE)
-"""A path below a schema's directory: the table, for files that Spark wrote to an object store one more directory, partitions, the file."""
+"""A path below a schema's directory: table, partitions, file. Files that Spark wrote to an object store have one more directory."""
 
 
 def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:

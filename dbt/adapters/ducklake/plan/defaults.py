@@ -42,7 +42,7 @@ def _expression_sql(column: Column, default: Default, remedy: str) -> str:
 def _literal_sql(column: Column, text: str) -> str:
     """Return a literal default in Spark's SQL: the value that it has as the initial default of older rows, and in DuckDB.
 
-    Spark's casts from text read bytes, geometries, infinity and years before Christ differently.
+    Spark's casts from text read bytes, geometries, infinity and years BC differently.
     """
     leaf = leaf_type(column.type)
     if leaf.is_dated or leaf.encoding is Encoding.BLOB or leaf.name == "geometry":
@@ -56,7 +56,7 @@ def _literal_sql(column: Column, text: str) -> str:
 
 
 def default_ddl(column: Column, default: Default) -> str:
-    """Return a default as it is written after DEFAULT: a literal's text becomes the same text when it is parsed again, for any type.
+    """Return a default as it is written after DEFAULT; parsing it again gives an equal default, for any type.
 
     Raises:
         StatementError: DuckDB stored an expression that has no counterpart in Spark.

@@ -57,7 +57,7 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
     _require_no_transaction(env, title.lower().replace(" ", "_"))
     older_than = given["older_than"]
     if given["cleanup_all"] and older_than is not None:
-        raise StatementError(f"{title}: cleanup_all and older_than cannot be used together")
+        raise StatementError(f"{title}: cleanup_all and older_than cannot be used together; leave one of them out")
     if older_than is None and not given["cleanup_all"]:
         older_than = limit_of_age("delete_older_than", grace_period(env.context), datetime.now(timezone.utc))
     dry_run = bool(given["dry_run"])
@@ -105,6 +105,7 @@ def _rollback(env: Environment, given: Arguments) -> Result:
 
 
 def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
+    """Return the schema and the table that the arguments name; a table without a schema is in the current one."""
     return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
 
 
@@ -120,12 +121,17 @@ def grace_period(context: Context) -> str:
 
 
 def require_own_transaction(env: Environment, name: str) -> None:
-    """Refuse a procedure that commits by itself inside a transaction."""
+    """Require that no transaction is open, for a procedure that commits by itself.
+
+    Raises:
+        StatementError: a transaction is open.
+    """
     if env.begun:
         raise StatementError(f"{name} runs in its own transaction; COMMIT or ROLLBACK the open one first")
 
 
 def _require_no_transaction(env: Environment, name: str) -> None:
+    """Require that no transaction is open, for a procedure that cannot be rolled back."""
     if env.begun:
         raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
 

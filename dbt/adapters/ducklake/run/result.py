@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _ignore() -> None:
-    """Do nothing when counts are read."""
+    """Do nothing, as nobody observes the counts."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,15 @@ class Result:
     columns: tuple[ResultColumn, ...] = ()
     counts: RowCounts | None = None
     rows: Sequence[tuple[Any, ...]] | None = None
+    """The rows, if they are already computed."""
     frame: DataFrame | None = None
+    """The query whose rows `fetch` computes."""
     snapshot: Snapshot | None = None
     files: tuple[FilesRead, ...] = ()
     """The files that were read, or will be when the rows are fetched; those of a table once for each place that names it."""
     written: FilesWritten = FilesWritten()
     fetcher: Callable[[DataFrame, int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
+    """Returns the rows of `frame`, at most as many as the second argument; None for all."""
 
     def unobserved(self) -> tuple[Result, Callable[[], None]]:
         """Return the result for a caller that only displays its counts, and a function to call when a program reads them after all."""

@@ -26,14 +26,14 @@ _DAMAGE = re.compile(
     r"|Data type mismatches when reading Parquet column|Reached the end of stream|java\.io\.EOFException|ZstdException|FAILED_TO_UNCOMPRESS"
     r"|corrupt input|could not read page|Could not read footer|ParquetDecodingException|don't know what type"
 )
-"""What Spark and Parquet say about a damaged file; other errors of reading a file may pass, such as those of a network."""
+"""What Spark and Parquet say about a damaged file; other read errors, such as those of a network, may be temporary."""
 _NO_CLASS = re.compile(r"(?:ClassNotFoundException|NoClassDefFoundError): (?:Class )?([\w./$]+)|No FileSystem for scheme \"?(\w+)")
-_MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
+_POSITION_MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
     r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
 )
-_NOT_EXPLAINED = re.compile(
+_EXPLAIN_ERROR = re.compile(
     r"\AError occurred during query planning:\s*|^org\.apache\.spark\.sql\.(?:\w+\.)*AnalysisException:\s*", re.MULTILINE
 )
 _LATE_TIMES = ("Invalid value for NanoOfDay", "hour must be in 0..23")
@@ -59,6 +59,7 @@ _EXPLAINED: tuple[tuple[str, type[DuckLakeError], str], ...] = (
 )
 """Parts of messages, each with an error that says what to do."""
 _WRAPPERS = ("TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF")
+"""Conditions of errors that only report that a task failed; a cause says why."""
 _VALUE_CONDITIONS = (
     "CAST_INVALID_INPUT",
     "CAST_OVERFLOW",
@@ -73,6 +74,7 @@ _VALUE_CONDITIONS = (
     "NOT_NULL_ASSERT_VIOLATION",
     "DUPLICATED_MAP_KEY",
 )
+"""Conditions of errors that a value in the data causes."""
 
 
 def translate(error: BaseException, names: Mapping[str, str] | None = None) -> DuckLakeError:
@@ -110,7 +112,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     if no_class is not None:
         what = f"the class {no_class[1].replace('/', '.')}" if no_class[1] else f"a file system for {no_class[2]}://"
         return EngineError(
-            f"Spark lacks {what}: a jar is missing from its class path. Name it in the profile, under spark.config, as `spark.jars` "
+            f"Spark lacks {what}: a JAR is missing from its class path. Name it in the profile, under spark.config, as `spark.jars` "
             "or `spark.jars.packages`. The documentation (object storage) lists the JARs for object stores"
         )
     if _lost_jvm(error):
@@ -134,7 +136,7 @@ def require_plan(lines: Sequence[str], names: Mapping[str, str]) -> None:
         StatementError: Spark cannot analyze the statement.
     """
     text = "\n".join(lines)
-    found = _NOT_EXPLAINED.search(text)
+    found = _EXPLAIN_ERROR.search(text)
     if found is not None:
         raise StatementError(with_user_names(_clean(text[found.end() :].partition("\n\n")[0]), names))
 
@@ -144,7 +146,7 @@ def with_user_names(text: str, names: Mapping[str, str]) -> str:
     changed = text
     for view in sorted(names, key=len, reverse=True):
         changed = changed.replace(f"`{view}`", names[view]).replace(view, names[view])
-    return changed if changed == text else _MARKER.sub("", changed)
+    return changed if changed == text else _POSITION_MARKER.sub("", changed)
 
 
 def _messages(error: BaseException) -> Iterator[str]:
@@ -162,6 +164,7 @@ def _messages(error: BaseException) -> Iterator[str]:
 
 
 def _message(error: Any) -> str:
+    """Return the message of one exception, with its condition in front."""
     get = getattr(error, "getMessage", None)
     text = get() if callable(get) else None
     if not text:
@@ -171,6 +174,7 @@ def _message(error: Any) -> str:
 
 
 def _own_condition(error: Any) -> str | None:
+    """Return the condition of a PySpark exception; None if it has none."""
     get = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
     try:
         found = get() if callable(get) else None
@@ -206,6 +210,7 @@ def _condition_and_text(messages: list[str]) -> tuple[str | None, str]:
 
 
 def _clean(text: str) -> str:
+    """Remove the stack trace, the exception class, the SQLSTATE and the logical plan from a message."""
     text = _SQLSTATE.sub("", _PREFIX.sub("", _STACK.sub("", text))).strip()
     return text if "\n== SQL" in text else _PLAN.sub(_line, text).strip()
 
@@ -240,7 +245,7 @@ def _missing_file(messages: list[str]) -> str | None:
 
 
 def _line_at(text: str, position: int) -> str:
-    """Return the line with a position, without the class of an exception or the condition of an error before it."""
+    """Return the line that contains a position, without an exception class or an error condition at its start."""
     start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
     line = _clean(text[start : end if end >= 0 else None])
     return line.rpartition(".parquet. ")[2] if line.startswith("[") else line

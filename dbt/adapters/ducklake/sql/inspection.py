@@ -106,7 +106,10 @@ def _show_properties(cursor: Cursor) -> ShowProperties:
 
 
 def describe(cursor: Cursor) -> Statement:
-    """Parse DESCRIBE [TABLE] [EXTENDED | FORMATTED] name, HISTORY or DETAIL; of a query, function or schema it is a query for Spark."""
+    """Parse DESCRIBE [TABLE] [EXTENDED | FORMATTED] name, DESCRIBE HISTORY and DESCRIBE DETAIL.
+
+    DESCRIBE of a query, function or schema is a query for Spark.
+    """
     source = cursor.source
     cursor.position += 1
     if (
@@ -255,6 +258,7 @@ def _now(cursor: Cursor) -> datetime:
 
 
 def _timestamp(cursor: Cursor) -> datetime:
+    """Parse the text of a timestamp, in the forms that Spark accepts but Python before 3.11 does not."""
     start = cursor.position
     text = cursor.string().strip()
     text = re.sub(r"\s*(Z|UTC)$", "+00:00", text)

@@ -29,9 +29,8 @@ PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 
 _TYPE = re.compile(r"[A-Z_ ]+(\(\d+(,\d+)?\))?")
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
-
-
 _APPROXIMATE = (exp.Upper, exp.Lower, exp.ILike, exp.Cast)
+"""Expressions whose rules do not apply to an approximate translation, because they refuse small differences."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,9 @@ def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()
 
     Args:
         text: the SQL.
-        names: the names of the query's columns in Spark; an expression without a name gets its name.
         approximate: accept functions that differ for some letters or fractions. For sorting, where a different order is
             harmless and an error is not.
+        names: the names of the query's columns in Spark, to be given to the expressions without a name.
     """
     try:
         sql = references(text)

@@ -1,4 +1,4 @@
-"""Rules that rewrite joins of DuckDB's SQL which Spark reads differently: with USING below a star, and after a comma."""
+"""Rules that rewrite joins that DuckDB and Spark interpret differently: USING with a selected star, and joins after a comma."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _JOINED = "_joined"
 def using_as_on(node: exp.Expr) -> exp.Expr:
     """Write JOIN … USING as ON where `*` or `q.*` is selected, in which Spark would put the keys first.
 
-    Where that is not clear, the query is left as it is, and its star is refused.
+    If it is not clear which columns the names of the keys mean, the query is left as it is, and its star is refused.
     """
     joins = node.args.get("joins") or []
     stars = [each for each in node.expressions if each.is_star]
@@ -83,7 +83,7 @@ def _using(node: exp.Expr) -> Iterator[tuple[exp.Identifier, exp.Expr]]:
 
 
 def _keys(node: exp.Expr) -> dict[str, exp.Expr]:
-    """Return the key's name → the expression that its name means without a relation."""
+    """Return name of a key → the expression that the name means if no relation qualifies it."""
     found: dict[str, exp.Expr] = {}
     for relation, join in _using(node):
         for key in join.args["using"]:
@@ -106,7 +106,7 @@ def _are_clear(node: exp.Expr, columns: list[exp.Column], keys: dict[str, exp.Ex
         isinstance(column.parent, exp.Ordered) and column.parent.parent is node.args.get("order") for column in columns
     ):
         return True
-    # a name alone in ORDER BY is first of all a selected column
+    # an unqualified name in ORDER BY means a selected column first
     first = {fold(relation.name) for relation, _ in _using(node)}
     selected = [each for each in node.expressions if isinstance(each, exp.Column) and each.table]
     return not is_outer and all(fold(each.table) in first for each in selected if each.is_star or fold(each.name) in keys)

@@ -42,6 +42,7 @@ def concurrent_change(state: CommitState, table: Table, conditions: Sequence[Con
 
 
 def _is_new(state: CommitState) -> ColumnElement[bool]:
+    """Return the condition for files that were added since the transaction began."""
     return t.data_file.c.data_file_id >= state.base.snapshot.next_file_id
 
 
@@ -68,7 +69,7 @@ def _inlined_rows(state: CommitState, table: Table, history: TableHistory) -> It
 
 
 def _may_pass(row: tuple[Any, ...], columns: Sequence[Column], table: Table, condition: Condition) -> bool:
-    """Whether a row may pass the condition; a column that its layout lacks or has in another type proves nothing."""
+    """Whether a row may pass the condition; columns that the row lacks, or has in another type, are ignored."""
     types = {leaf.column_id: leaf.type for column in table.columns for leaf in column.walk()}
     stored = {leaf.column_id: leaf.type for column in columns for leaf in column.walk()}
     stats = {each.column_id: each for each in stats_of_rows(columns, [row])}

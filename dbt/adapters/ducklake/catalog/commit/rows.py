@@ -34,7 +34,15 @@ from .stats import (
 
 
 def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
-    """Write all staged row changes; `next_row_ids` are those that reads in the transaction assumed, by table id."""
+    """Write all staged row changes.
+
+    Args:
+        state: the attempt to commit.
+        next_row_ids: table id → the row id that the transaction assumed for the first row that it inserts.
+
+    Raises:
+        ConflictError: a concurrent transaction moved or deleted the same rows, or took the row ids.
+    """
     for staged_id, changes in state.staged.rows.items():
         if not changes.has_changes:
             continue
@@ -64,6 +72,7 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
 
 
 def _end_everything(state: CommitState, table_id: int) -> None:
+    """End all data files and inlined rows of a table."""
     if state.end(t.data_file, t.data_file.c.table_id, [table_id]):
         state.log(Kind.DELETED_FROM_TABLE, table_id)
     ended = 0
@@ -95,6 +104,7 @@ def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowCh
 
 
 def _rows_moved(table: Table) -> ConflictError:
+    """Return the error for rows that the commit cannot end, because they are no longer there."""
     return ConflictError(
         f"rows of {table.schema_name}.{table.name} that this transaction deletes were moved or deleted by a concurrent transaction; "
         "nothing was written, so run it again"
@@ -206,7 +216,7 @@ def _write_column_history(state: CommitState, table: Table, table_id: int, forme
             state.add(t.column, **values)
     if not known:
         raise ConflictError(
-            f"the table whose rows {table.schema_name}.{table.name} gets was dropped, and its last snapshot has expired since;  "
+            f"the table whose rows {table.schema_name}.{table.name} gets was dropped, and its last snapshot has expired since; "
             "nothing was written, so run it again"
         )
 

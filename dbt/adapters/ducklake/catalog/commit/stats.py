@@ -136,6 +136,7 @@ def _write_columns(
     added: dict[int, ColumnStats],
     stats: TableStats,
 ) -> None:
+    """Merge the statistics of the added rows into the stored ones, and remove those whose bounds are unknown."""
     source = t.table_column_stats
     rows = state.connection.execute(select(source).where(source.c.table_id == table_id)).all() if stats.exists else []
     stored = {row.column_id: row for row in rows}
@@ -159,6 +160,7 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
     if row is not None:
         has_extra = leaf_type(leaf.type).extra_stats
         bounds_known = row.extra_stats is not None if has_extra else row.min_value is not None and row.max_value is not None
+        # the catalog stores no counts, and only whether a count is zero matters
         nulls = 1 if row.contains_null or row.contains_null is None else 0
         if not bounds_known:
             return None
@@ -196,6 +198,7 @@ def _new_columns(state: CommitState, table_id: int) -> set[int]:
 
 
 def _walk(table: Table) -> Iterable[Column]:
+    """Return the columns of a table with all their nested fields."""
     return (each for column in table.columns for each in column.walk())
 
 

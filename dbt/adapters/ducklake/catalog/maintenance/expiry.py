@@ -28,13 +28,15 @@ _OF_TABLES = (
     *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),
     *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables),
 )
+"""The metadata tables whose rows are removed with their table, by table id."""
 _OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
+"""The metadata tables whose rows are removed with their data file."""
 
 
 def expirable(
     connection: Connection, database: Database, versions: Collection[int] | None, older_than: datetime | None
 ) -> list[SnapshotRecord]:
-    """Return the snapshots that can expire, oldest first: those with some versions, or older than a timestamp; never the newest."""
+    """Return the snapshots that can expire, oldest first: those with the given ids, or older than a timestamp; never the newest."""
     newest = latest_snapshot(connection).snapshot_id
     if versions is not None:
         wanted = set(versions)
@@ -72,6 +74,7 @@ def expire(connection: Connection, database: Database, data_path: str, snapshot_
 
 
 def _out_of_reach(source: MetadataTable) -> ColumnElement[bool]:
+    """Return the condition for rows that have ended and that no remaining snapshot can see."""
     snapshot = t.snapshot.c.snapshot_id
     seen = exists().where(snapshot >= source.c.begin_snapshot, snapshot < source.c.end_snapshot)
     return source.c.end_snapshot.is_not(None) & ~seen
@@ -86,6 +89,7 @@ def _tables_out_of_reach(connection: Connection) -> list[int]:
 
 
 def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int], size: int) -> None:
+    """Schedule the files that are out of reach or belong to the tables for deletion, and remove their catalog rows."""
     data, deletes = t.data_file, t.delete_file
     files = _rows(connection, data, tables, size)
     ids = [row.data_file_id for row in files]

@@ -89,7 +89,7 @@ def read_files(connection: Connection, database: Database, table: Table, snapsho
 def _file_rows(connection: Connection, table_id: int, snapshot_id: int, condition: ColumnElement[bool] | None = None) -> list[Any]:
     """Return the rows of `ducklake_data_file` for the files that meet a condition, by default all live files.
 
-    Each row has a delete file. A data file with several live ones has several rows, one after the other.
+    Each row includes the delete file, or NULLs. A data file with several live delete files has several consecutive rows.
     """
     data, delete = t.data_file, t.delete_file
     joined = data.outerjoin(
@@ -113,7 +113,7 @@ def _has_delete_file(row: Any) -> bool:
 
 
 def _data_files(connection: Connection, database: Database, table: Table, rows: Sequence[Any], snapshot_id: int) -> Iterator[DataFile]:
-    """Yield the data file of each catalog row, with its deletes."""
+    """Yield each data file once, with its deletes; the rows of one file are consecutive."""
     if not rows:
         return
     mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
@@ -129,7 +129,7 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
         partial = row.partial_max is not None and row.partial_max > snapshot_id
         deleted = deletes.get(row.data_file_id)
         if row.delete_file_id is None and not deleted and not partial:
-            yield file  # a `replace` for each file would double the time of a long list
+            yield file  # calling `replace` for every file would double the time for a long list
             continue
         yield replace(
             file,

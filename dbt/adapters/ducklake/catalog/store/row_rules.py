@@ -56,7 +56,10 @@ _ALLOWED_STRINGS: Mapping[tuple[str, str], tuple[Callable[[Any], bool], str]] = 
     ("ducklake_sort_expression", "sort_direction"): (_one_of("asc", "desc"), "ASC or DESC"),
     ("ducklake_sort_expression", "null_order"): (_one_of("nulls_first", "nulls_last"), "NULLS_FIRST or NULLS_LAST"),
     ("ducklake_macro_impl", "type"): (_one_of("scalar", "table"), "scalar or table"),
-    ("ducklake_inlined_data_tables", "table_name"): (lambda name: name.startswith("ducklake_inlined_data_"), "the name of such a table"),
+    ("ducklake_inlined_data_tables", "table_name"): (
+        lambda name: name.startswith("ducklake_inlined_data_"),
+        "a name that starts with ducklake_inlined_data_",
+    ),
     ("ducklake_partition_column", "transform"): (
         lambda text: text in ("identity", *TIME_PARTS) or bucket_count(text) is not None,
         "identity, year, month, day, hour or bucket(n)",
@@ -105,7 +108,7 @@ def _rule(table: Table, column: Any) -> _Rule:
         case t.Timestamp():
             kind, expected = datetime, "a timestamp"
         case BIGINT():
-            kind, expected = int, "a number, 0 or more"
+            kind, expected = int, "an integer, 0 or more"
         case _:
             kind, expected = str, description or "text"
     return _Rule(column.name, kind, required, expected if required else f"{expected}, or NULL", is_allowed)

@@ -17,8 +17,8 @@ class Staging:
 
     Args:
         require_writable: raises an error if changes are not allowed.
-        whole: the staged changes to continue from. Ids stay unique among all that continue from the same one.
-        ids: the ids of new objects, if others that do not continue from the same one must have different ids.
+        whole: the staging to continue from. It shares its source of new ids, so the ids stay unique.
+        ids: the source of new ids, to share with other transactions; ignored if `whole` is given.
     """
 
     def __init__(self, require_writable: Callable[[], None], whole: Staging | None = None, ids: Iterator[int] | None = None) -> None:
@@ -56,10 +56,10 @@ class Staging:
         return self.changes.rows.get(table.table_id, RowChanges())
 
     def require_unread(self, table: Table) -> None:
-        """Require that no position of a model includes the staged changes of a table.
+        """Require that no model has read the staged changes of a table as changes of its input.
 
         Raises:
-            StatementError: a model has read them as the changes of its input.
+            StatementError: a model has read them.
         """
         if table.table_id in self.changes.inputs:
             raise StatementError(
@@ -71,7 +71,7 @@ class Staging:
         """Require that the rows of a table were not restored or cloned in this transaction: only the commit writes what reading them needs.
 
         Raises:
-            StatementError: they were.
+            StatementError: the rows were restored or cloned.
         """
         if self.rows_of(table).restored is not None:
             raise StatementError(
@@ -79,7 +79,11 @@ class Staging:
             )
 
     def put_rows(self, table: Table, changes: RowChanges) -> None:
-        """Replace the staged changes to a table's rows."""
+        """Replace the staged changes to a table's rows.
+
+        Raises:
+            StatementError: a model has read the staged changes, or the rows were restored or cloned.
+        """
         self.require_unread(table)
         self.require_readable(table)
         self.changes = self.changes.with_rows(table.table_id, changes)

@@ -48,13 +48,13 @@ def _values(data: Any, column: Column) -> list[Any]:
         text = time_text if pa.types.is_time(type_) else timestamp_text
         zone = "+00" if column.type == "timestamptz" else ""
         counts = data.cast(pa.int32() if type_.bit_width == 32 else pa.int64()).to_pylist()
-        nanos = (None if count is None else _infinite(count) if unit == 1 else count * unit for count in counts)
+        nanos = (None if count is None else _scaled_infinity(count) if unit == 1 else count * unit for count in counts)
         return [None if count is None else decode(_zoned(text(count), zone), column) for count in nanos]
     return [None if value is None else decode(value, column) for value in data.to_pylist()]
 
 
-def _infinite(nanos: int) -> int:
-    """Scale the infinities of timestamp_ns, which are numbers of nanoseconds, to those of the other types, in microseconds."""
+def _scaled_infinity(nanos: int) -> int:
+    """Return the number that `timestamp_text` shows as infinity for an infinity of timestamp_ns; other numbers are unchanged."""
     return nanos * 1000 if abs(nanos) >= INFINITY_MICROS else nanos
 
 
@@ -63,6 +63,7 @@ def _zoned(text: str, zone: str) -> str:
 
 
 def _sliced(data: Any, items: list[Any], convert: Any) -> list[Any]:
+    """Return the converted slice of `items` for each list or map in the array, None for NULL."""
     offsets = data.offsets.to_pylist()
     return [
         convert(items[start:end]) if valid else None

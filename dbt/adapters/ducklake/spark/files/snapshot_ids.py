@@ -36,7 +36,7 @@ _COPY_BYTES = 8 * 1024 * 1024
 _TAIL = 8
 """Bytes after the footer: its length in four bytes, and the magic number."""
 
-# Ids in the structs of parquet.thrift.
+# Field ids in the structs of parquet.thrift.
 _SCHEMA, _ROW_GROUPS, _COLUMN_ORDERS = 2, 4, 7
 _CHILDREN = 5
 _COLUMNS, _GROUP_BYTES, _GROUP_COMPRESSED = 1, 2, 6
@@ -71,8 +71,8 @@ def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
 def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
     """Return a Parquet file with only the column of snapshot ids, in row groups of `sizes` rows."""
     ends = [count for _, count in file.pieces]
-    type_ = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={ARROW_FIELD_ID: str(SNAPSHOT_ID_FIELD_ID).encode()})
-    schema = pa.schema([type_])
+    field = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={ARROW_FIELD_ID: str(SNAPSHOT_ID_FIELD_ID).encode()})
+    schema = pa.schema([field])
     sink = io.BytesIO()
     with pq.ParquetWriter(sink, schema, compression="snappy", store_schema=False) as writer:
         first = 0
@@ -84,7 +84,7 @@ def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
 
 
 def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, bytes]:
-    """Return the pages to append and the footer of both.
+    """Return the pages to append, and the footer of the new file.
 
     Args:
         footer: the footer of the old file.
@@ -93,11 +93,11 @@ def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, by
     """
     length = int.from_bytes(addition[-8:-4], "little")
     content = addition[4 : -(length + _TAIL)]
-    shift = pages_end - 4
+    shift = pages_end - 4  # in `addition` the pages start after the magic number
     whole, more = _fields(footer), _fields(addition[-(length + _TAIL) : -_TAIL])
     schema, groups = _elements(whole[_SCHEMA][1]), _elements(whole[_ROW_GROUPS][1])
     root = _fields(schema[0])
-    root[_CHILDREN] = (root[_CHILDREN][0], _integer(_number(root[_CHILDREN][1]) + 1))
+    root[_CHILDREN] = (root[_CHILDREN][0], _encode_integer(_decode_integer(root[_CHILDREN][1]) + 1))
     whole[_SCHEMA] = (LIST, write_list(STRUCT, [write_struct(root), *schema[1:], _elements(more[_SCHEMA][1])[1]]))
     added = _elements(more[_ROW_GROUPS][1])
     whole[_ROW_GROUPS] = (LIST, write_list(STRUCT, [_group(old, new, shift) for old, new in zip(groups, added, strict=True)]))
@@ -114,18 +114,19 @@ def _group(old: bytes, new: bytes, shift: int) -> bytes:
     metadata = _fields(chunk[_CHUNK_METADATA][1])
     for field_id in (_DATA_PAGE, _DICTIONARY_PAGE):
         if field_id in metadata:
-            metadata[field_id] = (metadata[field_id][0], _integer(_number(metadata[field_id][1]) + shift))
+            metadata[field_id] = (metadata[field_id][0], _encode_integer(_decode_integer(metadata[field_id][1]) + shift))
     chunk[_CHUNK_METADATA] = (STRUCT, write_struct(metadata))
-    if _number(chunk[_CHUNK_OFFSET][1]):
-        chunk[_CHUNK_OFFSET] = (chunk[_CHUNK_OFFSET][0], _integer(_number(chunk[_CHUNK_OFFSET][1]) + shift))
+    if _decode_integer(chunk[_CHUNK_OFFSET][1]):
+        chunk[_CHUNK_OFFSET] = (chunk[_CHUNK_OFFSET][0], _encode_integer(_decode_integer(chunk[_CHUNK_OFFSET][1]) + shift))
     group[_COLUMNS] = (LIST, write_list(STRUCT, [*_elements(group[_COLUMNS][1]), write_struct(chunk)]))
     for total, part in ((_GROUP_BYTES, _UNCOMPRESSED), (_GROUP_COMPRESSED, _COMPRESSED)):
         if total in group:
-            group[total] = (group[total][0], _integer(_number(group[total][1]) + _number(metadata[part][1])))
+            group[total] = (group[total][0], _encode_integer(_decode_integer(group[total][1]) + _decode_integer(metadata[part][1])))
     return write_struct(group)
 
 
 def _fields(struct: bytes) -> _Fields:
+    """Return field id → (type, encoded value) of a Thrift struct."""
     return {field.id: (field.type, struct[field.start : field.end]) for field in read_struct(struct, 0)[0]}
 
 
@@ -140,11 +141,13 @@ def _elements(value: bytes) -> list[bytes]:
     return found
 
 
-def _number(value: bytes) -> int:
+def _decode_integer(value: bytes) -> int:
+    """Decode a Thrift integer."""
     return unzigzag(read_varint(value, 0)[0])
 
 
-def _integer(value: int) -> bytes:
+def _encode_integer(value: int) -> bytes:
+    """Encode a Thrift integer."""
     return write_varint(zigzag(value))
 
 

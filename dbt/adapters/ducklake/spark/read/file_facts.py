@@ -1,4 +1,4 @@
-"""Add what the catalog knows about each data file as columns to its rows."""
+"""Add facts from the catalog about each data file, such as its id, as columns of its rows."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def with_facts(
         also: SQL of further columns to add, over the columns of the files and `_metadata`.
     """
     literals = {name: _literal(values[0], is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
-    various = {name: values for name, values in facts.items() if name not in literals}
-    index = file_index(spark, paths) if various else None
+    varying = {name: values for name, values in facts.items() if name not in literals}
+    index = file_index(spark, paths) if varying else None
     if index is not None:
-        for name, values in various.items():
+        for name, values in varying.items():
             if values == list(range(len(paths))):
                 literals[name] = index
             elif len(paths) <= MAX_LITERALS:
                 literals[name] = _by_index(index, values)
-        various = {name: values for name, values in various.items() if name not in literals}
+        varying = {name: values for name, values in varying.items() if name not in literals}
     added = [f"{text} AS {name}" for name, text in literals.items()]
-    if not various:
+    if not varying:
         return frame.selectExpr("*", *also, *added)
-    return _joined(spark, frame, paths, index, various, [*also, *added])
+    return _joined(spark, frame, paths, index, varying, [*also, *added])
 
 
 def _by_index(index: str, values: Sequence[Fact]) -> str:

@@ -16,13 +16,14 @@ from ..values.conversions import Conversion, Refuse
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
 _COARSE = {"timestamp_s": "seconds", "timestamp_ms": "millis"}
+"""DuckLake type → its unit in the names of conversions."""
 _STRINGS = ("string", "json", "binary")
 Request = tuple[T.DataType | None, Conversion]
 """The type to request from Spark's Parquet reader, None if the values cannot be read, and the conversion to the column's Spark type."""
 
 
 def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType, *, is_added: bool = False) -> Request:
-    """Return how to read a column.
+    """Return the type to request for a column of a leaf type, and the conversion from it.
 
     Args:
         kind: the column's DuckLake type.
@@ -43,7 +44,10 @@ def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType, *, is_ad
 
 
 def variant_kind(field: FileField) -> str:
-    """Return `variant`, or the type of a shredded part that Spark's variant reader cannot read or, for nanoseconds, reads as a number."""
+    """Return `variant` if Spark can reassemble the values, otherwise the type of a shredded part from which it cannot.
+
+    Spark reads timestamps in nanoseconds as numbers, so their type is returned too.
+    """
     if field.kind != "struct":
         return field.kind
     parts, kinds = [child for child in field.children if child.name == "typed_value"], []

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PreviousSettings = dict[str, str | None]
-"""Setting → its previous value; None: it was not set."""
+"""Setting → its previous value; None if it was not set."""
 
 
 def node_settings(given: Any) -> dict[str, str]:
@@ -27,7 +27,7 @@ def node_settings(given: Any) -> dict[str, str]:
         [key for key, value in given.items() if value is None or isinstance(value, Mapping | list)] if isinstance(given, Mapping) else []
     )
     if wrong or not isinstance(given, Mapping):
-        found = f"`{wrong[0]}` has another value" if wrong else f"it is a {type(given).__name__}"
+        found = f"`{wrong[0]}` has no value, or a list or map" if wrong else f"it is a {type(given).__name__}"
         raise ConfigurationError(
             f"The config spark_config must be a map of settings to single values, such as {{spark.sql.shuffle.partitions: 200}}; {found}"
         )
@@ -78,7 +78,7 @@ def restore_protected(session: SparkSession) -> list[tuple[str, str | None]]:
     RESET changes all settings at once; with EXECUTE IMMEDIATE and `${…}` the changed setting is not in the statement's text.
 
     Returns:
-        The settings that had another value, with that value; None: it was not set.
+        The settings that had another value, with that value; None if it was not set.
     """
     present = session.conf.getAll
     changed = [(key, present.get(key)) for key, value in REQUIRED.items() if (present.get(key) or "").lower() != value.lower()]

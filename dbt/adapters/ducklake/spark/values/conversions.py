@@ -209,11 +209,11 @@ def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 def rounded(value: SparkColumn, unit: int) -> SparkColumn:
     """Round a timestamp without a zone to `unit` microseconds, halves away from 1970, as the reference does; infinity stays infinity."""
-    rest = (F.date_part(F.lit("SECOND"), value) * F.lit(1_000_000)).cast("bigint") % F.lit(unit)
+    remainder = (F.date_part(F.lit("SECOND"), value) * F.lit(1_000_000)).cast("bigint") % F.lit(unit)
     is_before_epoch = (value < F.expr(_EPOCH)).cast("bigint")  # 1 or 0: then a half is rounded down
-    moved = F.when(rest * 2 < F.lit(unit) + is_before_epoch, -rest).otherwise(F.lit(unit) - rest)
+    adjustment = F.when(remainder * 2 < F.lit(unit) + is_before_epoch, -remainder).otherwise(F.lit(unit) - remainder)
     least, greatest = _infinite_timestamps()
-    return F.when(value.isin(least, greatest), value).otherwise(value + F.expr(_MICROSECOND) * moved)
+    return F.when(value.isin(least, greatest), value).otherwise(value + F.expr(_MICROSECOND) * adjustment)
 
 
 def _naive_to_seconds(value: SparkColumn, _final: DataType) -> SparkColumn:
@@ -284,7 +284,7 @@ def _interval_text(value: SparkColumn, _final: DataType) -> SparkColumn:
 def _long_clock(millis: SparkColumn) -> SparkColumn:
     """Format milliseconds like `_clock`, but with hours of any number of digits."""
     hours = F.floor(millis / F.lit(3_600_000))
-    tail = F.substring(_clock(F.pmod(millis, F.lit(3_600_000)) * F.lit(1000)), 3, 100)
+    tail = F.substring(_clock(F.pmod(millis, F.lit(3_600_000)) * F.lit(1000)), 3, 100)  # without the two digits of the hours
     shown = F.when(hours < 10, F.concat(F.lit("0"), hours.cast("string"))).otherwise(hours.cast("string"))
     return F.concat(shown, tail)
 

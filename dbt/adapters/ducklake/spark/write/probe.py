@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 3
+"""The number of rows in the file."""
 _COLUMN = Column(1, "id", "int64")
 
 
@@ -37,7 +38,9 @@ def write_and_read(spark: SparkSession, directory: str, *, encrypted: bool) -> b
         if paths:
             row_count = rows.count()
             if row_count != ROWS:
-                raise LakeError(f"the executors wrote {ROWS} rows to {target} and read {row_count}")
+                raise LakeError(
+                    f"the executors wrote {ROWS} rows to {target} and read {row_count}; make sure that all of them see the same storage"
+                )
         storage.remove(paths)
         storage.remove_tree(target)
     return bool(paths)

@@ -40,6 +40,11 @@ def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
     Files that were merged without snapshot ids in their rows are rewritten first, because the current version has no other way to record
     which rows a snapshot sees. The reference implementation loses this information. The old files are scheduled for deletion.
 
+    Args:
+        database: the catalog database.
+        data_path: the directory or URL to which the paths of schemas are relative.
+        rewrite: rewrites a merged file so that it contains the snapshot id of each row.
+
     Raises:
         ConflictError: another process changed or migrated the lake, or kept it busy; nothing was changed.
         LakeError: the tables do not match the lake's version; nothing was changed.
@@ -129,6 +134,7 @@ def _directories(connection: Connection, data_path: str) -> dict[int, str]:
 
 
 def _replace_file(connection: Connection, file_id: int, old: MergedFile, new: RewrittenFile) -> None:
+    """Register the new file in place of the old one, and schedule the old one for deletion."""
     directory, separator, _ = old.stored_path.rpartition("/")
     connection.execute(
         update(t.data_file)
@@ -148,7 +154,7 @@ def _replace_file(connection: Connection, file_id: int, old: MergedFile, new: Re
 
 
 def _read_values(connection: Connection, source: Source) -> _Values:
-    """Read the values from the current tables, which the database translates to the older ones."""
+    """Read the values by queries on the current tables, which the database translates to queries on the older ones."""
     files, keys = t.data_file, t.partition_column
     partial = select(files.c.data_file_id.label("id"), files.c.partial_max.label("value")).where(files.c.partial_max.is_not(None))
     positions = select(keys.c.partition_id, keys.c.table_id, keys.c.partition_key_index, keys.c.column_id)
