@@ -215,7 +215,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             raise
         connection.handle = LakeHandle(session, provenance_of(self.profile, connection.name))
         connection.state = ConnectionState.OPEN
-        self._has_opened_nodes |= "." in (connection.name or "")  # only the id of a node has a dot
+        self._has_opened_nodes |= "." in (connection.name or "")  # the id of a node, such as model.project.name
         return connection
 
     def cleanup_all(self) -> None:

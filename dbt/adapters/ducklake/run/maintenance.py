@@ -131,7 +131,11 @@ def require_own_transaction(env: Environment, name: str) -> None:
 
 
 def _require_no_transaction(env: Environment, name: str) -> None:
-    """Require that no transaction is open, for a procedure that cannot be rolled back."""
+    """Require that no transaction is open, for a procedure that cannot be rolled back.
+
+    Raises:
+        StatementError: a transaction is open.
+    """
     if env.begun:
         raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
 
