@@ -108,7 +108,7 @@ def _rule(table: Table, column: Any) -> _Rule:
         case t.Timestamp():
             kind, expected = datetime, "a timestamp"
         case BIGINT():
-            kind, expected = int, "an integer, 0 or more"
+            kind, expected = int, "a number, 0 or more"
         case _:
             kind, expected = str, description or "text"
     return _Rule(column.name, kind, required, expected if required else f"{expected}, or NULL", is_allowed)
