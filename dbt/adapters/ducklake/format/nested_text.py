@@ -93,7 +93,8 @@ def _quoted(text: str) -> str:
 class _Parser:
     """A parser of one text. `sql_form` applies only to structs and their scalar fields.
 
-    Each method parses from the current position and moves behind what it has parsed. All raise ValueError for text that they do not expect.
+    Each method parses from the current position and moves past what it has parsed.
+    A method that requires certain text raises ValueError for any other text.
     """
 
     def __init__(self, text: str, scalar: Scalar, *, sql_form: bool) -> None:
@@ -245,7 +246,7 @@ class _Parser:
             raise self.unexpected()
 
     def skip_blanks(self) -> None:
-        """Move behind white space."""
+        """Move past white space."""
         while self.position < len(self.text) and self.text[self.position] in _BLANKS:
             self.position += 1
 

@@ -126,7 +126,7 @@ class SafeRemoval:
 
 
 def _canonical_folder(paths: CanonicalPaths, folder: str) -> str:
-    """Return the canonical path of a folder that ends in `/`, also with a trailing `/`."""
+    """Return the canonical path of a folder; both paths end in `/`."""
     return paths.of(folder + "x")[:-1]  # `of` resolves the links of a file's folder, so it needs the name of a file
 
 

@@ -113,7 +113,7 @@ def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) ->
     """
     names = [name for name in rows.columns if not (row_ids and name == LINEAGE_ROW_ID)]
     if len(names) != len(columns):
-        raise DataError(f"the rows have {len(names)} columns, the table has {len(columns)}: select one value for each column of the table")
+        raise DataError(f"the rows have {len(names)} columns, the table has {len(columns)}: give one value for each column of the table")
     # Generated names, because names in `rows` may be duplicates or differ only in case.
     plain = rows.toDF(*[f"_{i}" if name in names else name for i, name in enumerate(rows.columns)])
     sources = [field for field in plain.schema.fields if not (row_ids and field.name == LINEAGE_ROW_ID)]
