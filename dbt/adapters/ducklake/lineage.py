@@ -86,7 +86,7 @@ class CommandLineage:
             text = redacted(str(error)) or type(error).__name__
             self._sender.send(Event(ABORT if stopped else FAIL, run, outputs=(self._output(node),), error=text))
         elif handle.last_outcome is None and getattr(node, "batch", None) is not None:  # dbt catches the errors of batches
-            self._sender.send(Event(FAIL, run, outputs=(self._output(node),), error="The batch failed; the log of dbt has the error"))
+            self._sender.send(Event(FAIL, run, outputs=(self._output(node),), error="The batch failed; dbt's log has the error"))
         else:
             inputs, output = self._described(node, handle.session, manifest, handle.last_outcome)
             self._sender.send(Event(COMPLETE, run, inputs, (output,)))
@@ -103,9 +103,11 @@ class CommandLineage:
             self.finish(bool(message.data.success))
 
     def _output(self, node: Any) -> Dataset:
+        """Return the relation that a node writes, without version, columns and statistics."""
         return Dataset(self._namespace_of(node.database), f"{node.schema}.{node.alias}")
 
     def _namespace_of(self, lake: str) -> str:
+        """Return the namespace of a lake by its name; that of the profile's own lake if no attached lake has the name."""
         settings = (self._credentials.catalog_settings(), *self._credentials.attachments())
         found = next((each for each in settings if fold(each.database) == fold(lake)), settings[0])
         return lake_namespace(found.location, found.database)
@@ -142,13 +144,14 @@ class CommandLineage:
                 return tuple(found), self._output(node)
             written = _written(session, output[0], target, version)
             return tuple(found), replace(_dataset(session, output[0], target, version), written=written)
-        except DuckLakeError:
+        except DuckLakeError:  # the catalog cannot be read, so only names and versions are known
             known = ((key, at) for key, at in inputs.items() if session.lake.has(key[0]))
             plain = [Dataset(self._namespace_of(lake), f"{schema}.{name}", at) for (lake, schema, name), at in known]
             return tuple(plain), replace(self._output(node), version=version)
 
 
 def _dataset(session: LakeSession, lake: str, relation: Relation, version: int | None) -> Dataset:
+    """Return a relation with its columns and its comment; `version` is a snapshot id."""
     namespace = lake_namespace(session.lake.catalog_of(session.lake.named(lake)).location, session.lake.named(lake))
     name = f"{relation.schema_name}.{relation.name}"
     return Dataset(namespace, name, version, tuple(columns_of(relation)), relation.comment)
@@ -166,7 +169,7 @@ def _written(session: LakeSession, lake: str, relation: Relation, version: int |
 
 
 def _declared(manifest: Any, node: Any) -> Iterator[Key]:
-    """Yield the relations to which a node refers, and instead of an ephemeral model those to which it refers."""
+    """Yield the relations to which a node refers. For an ephemeral model, those to which the model refers are yielded instead."""
     nodes, sources = getattr(manifest, "nodes", None) or {}, getattr(manifest, "sources", None) or {}
     for key in getattr(getattr(node, "depends_on", None), "nodes", ()):
         parent = nodes.get(key) or sources.get(key)

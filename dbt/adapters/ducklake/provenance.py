@@ -43,6 +43,7 @@ class Provenance:
 
 
 def _entries(more: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a dictionary or of a JSON object; any other text becomes the entry `info`."""
     if isinstance(more, Mapping):
         return dict(more)
     if not isinstance(more, str):
@@ -62,7 +63,7 @@ def provenance_of(config: Any, name: str | None) -> Provenance:
         name: the connection's name, which is the node's unique id where there is a node.
     """
     command = getattr(getattr(config, "args", None), "which", None)
-    is_node = name is not None and "." in name
+    is_node = name is not None and "." in name  # only the unique id of a node contains a dot
     message = " ".join(["dbt", *filter(None, [command, name if is_node or command is None else None])])
     extra: Mapping[str, str | None] = {
         "invocation_id": get_invocation_id(),
@@ -70,14 +71,15 @@ def provenance_of(config: Any, name: str | None) -> Provenance:
         "started_at": datetime.now(timezone.utc).isoformat(timespec="milliseconds") if is_node else None,
         "target": getattr(config, "target_name", None),
         "project": getattr(config, "project_name", None),
-        "dbt_version": _installed("dbt-core"),
+        "dbt_version": _installed_version("dbt-core"),
         "dbt_ducklake_version": adapter_version,
     }
     author = getattr(config.credentials, "author", None)
     return Provenance(author, message, json.dumps({key: value for key, value in extra.items() if value is not None}))
 
 
-def _installed(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

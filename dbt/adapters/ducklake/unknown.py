@@ -24,7 +24,7 @@ def refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str])
     """Refuse unknown fields, and suggest a similar known one.
 
     Args:
-        where: the part of the profile, for the message.
+        where: the part of the profile, as the subject of the message.
         given: the fields of the profile.
         known: the names of all known fields.
 
@@ -52,6 +52,7 @@ def refuse_other_types(where: str, given: Mapping[str, Any], types: Mapping[str,
     """
     for name, value in given.items():
         allowed = _classes(types.get(name))
+        # The exact type, because a boolean is also an instance of int.
         if not all(each in _DESCRIPTIONS for each in allowed) or type(value) in allowed:
             continue
         expected = " or ".join(_DESCRIPTIONS[each] for each in allowed if each is not type(None))

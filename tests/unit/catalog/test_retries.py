@@ -50,7 +50,7 @@ def test_other_errors_are_not_retried(error: BaseException) -> None:
 
 
 def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="connect_attempts 1 or more"):
+    with pytest.raises(ConfigurationError, match="connect_attempts must be 1 or more"):
         RetrySettings(connect_attempts=0)
-    with pytest.raises(ConfigurationError, match="backoff 1 or more"):
+    with pytest.raises(ConfigurationError, match="backoff must be 1 or more"):
         RetrySettings(backoff=0.5)

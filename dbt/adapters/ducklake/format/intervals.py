@@ -10,8 +10,11 @@ import re
 from datetime import datetime, timedelta
 
 _PART = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]+)\s*")
+"""A number with its unit, such as `7 days`."""
 _CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*")
+"""Hours, minutes and perhaps seconds, such as `12:00:00`."""
 _MONTHS = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12, "decade": 120, "century": 1200, "millennium": 12000}
+"""Unit → its length in months."""
 _SECONDS = {
     **dict.fromkeys(("microsecond", "us"), 1e-6),
     **dict.fromkeys(("millisecond", "ms"), 1e-3),
@@ -21,6 +24,7 @@ _SECONDS = {
     **dict.fromkeys(("day", "d"), 86400),
     **dict.fromkeys(("week", "w"), 7 * 86400),
 }
+"""Unit → its length in seconds."""
 
 
 def before(timestamp: datetime, interval: str) -> datetime:
@@ -35,12 +39,17 @@ def before(timestamp: datetime, interval: str) -> datetime:
     try:
         return _minus_months(timestamp, months) - timedelta(seconds=seconds)
     except (ValueError, OverflowError):
-        if months * 30 * 86400 + seconds < 0:
+        if months * 30 * 86400 + seconds < 0:  # months of 30 days are exact enough for the sign
             raise ValueError(f"{interval!r} reaches too far into the future") from None
         return datetime.min.replace(tzinfo=timestamp.tzinfo)
 
 
 def _parse(text: str) -> tuple[int, float]:
+    """Return the months and the seconds of an interval.
+
+    Raises:
+        ValueError: the text is not an interval.
+    """
     rest = text.strip().lower()
     sign = 1
     if rest.endswith("ago"):
@@ -67,6 +76,7 @@ def _parse(text: str) -> tuple[int, float]:
 
 
 def _unit(word: str) -> str | None:
+    """Return the key of a unit in `_MONTHS` or `_SECONDS`; the word may be its plural. None for an unknown word."""
     singular = {"centuries": "century", "millennia": "millennium"}.get(word, word)
     for name in (singular, singular.removesuffix("s")):
         if name in _MONTHS or name in _SECONDS:
@@ -75,6 +85,11 @@ def _unit(word: str) -> str | None:
 
 
 def _minus_months(timestamp: datetime, months: int) -> datetime:
+    """Return the timestamp that is some calendar months earlier.
+
+    Raises:
+        ValueError: the year is before 1 or after 9999.
+    """
     if months == 0:
         return timestamp
     index = timestamp.year * 12 + timestamp.month - 1 - months

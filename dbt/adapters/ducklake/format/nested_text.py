@@ -1,4 +1,4 @@
-"""Nested values as text: reads DuckDB's literal form and its SQL form for structs, writes the literal form.
+"""Nested values as text: read DuckDB's literal form and its SQL form for structs, and write the literal form.
 
 The literal form is the result of a cast to VARCHAR: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash escapes the next
 character. DuckDB writes the SQL form for struct columns of an inlined table: every text is quoted, with quotes doubled and no backslashes,
@@ -19,9 +19,11 @@ Scalar = Callable[[str, str], Any]
 """Converts (text, stored type) to a value; raises ValueError if the text is not of that type."""
 
 _CAST_END = re.compile(r"\s+AS\s+[A-Za-z_ ]+(\([0-9, ]*\))?\s*\)", re.IGNORECASE)
+"""The rest of a CAST after its string."""
 _BLANKS = " \t\n\v\f\r"
 """The white space before and after which DuckDB quotes a string; others, such as a no-break space, belong to a string without quotes."""
 _SQL_BARE = re.compile(r"[+-]?[0-9.eE+-]+|true|false", re.IGNORECASE)
+"""A value without quotes in the SQL form: a number or a boolean."""
 
 
 def parse_nested(text: str, column: Column, scalar: Scalar, *, sql_structs: bool = True) -> Any:
@@ -79,15 +81,21 @@ def _format(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
 
 
 def _unchanged(text: str, _type: str) -> str:
+    """Return the text of a leaf, for conversions that keep it."""
     return text
 
 
 def _quoted(text: str) -> str:
+    """Return a string in quotes, in the literal form."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 class _Parser:
-    """A parser of one text. `sql_form` applies only to structs and their scalar fields."""
+    """A parser of one text. `sql_form` applies only to structs and their scalar fields.
+
+    Each method parses from the current position and moves past what it has parsed.
+    A method that requires certain text raises ValueError for any other text.
+    """
 
     def __init__(self, text: str, scalar: Scalar, *, sql_form: bool) -> None:
         self.text = text
@@ -96,14 +104,16 @@ class _Parser:
         self.sql_form = sql_form
 
     def whole(self, column: Column) -> Any:
+        """Parse the whole text as a value of a column."""
         value = self.value(column, "")
-        self.blanks()
+        self.skip_blanks()
         if self.position != len(self.text):
             raise self.unexpected()
         return value
 
     def value(self, column: Column, ends: str) -> Any:
-        self.blanks()
+        """Parse a value; without quotes, it ends before one of the characters of `ends`."""
+        self.skip_blanks()
         if column.type in ("list", "struct", "map"):
             if self.null(ends):
                 return None
@@ -143,7 +153,7 @@ class _Parser:
             if not first:
                 self.expect(",")
             first = False
-            self.blanks()
+            self.skip_blanks()
             name = self.quoted() if self.text.startswith(("'", '"'), self.position) else self.bare(":")
             self.expect(":")
             child = fields.get(fold(name))
@@ -165,8 +175,9 @@ class _Parser:
         return pairs
 
     def cast(self, column: Column) -> Any:
-        self.position += 5
-        self.blanks()
+        """Parse `CAST('text' AS type)`."""
+        self.position += len("CAST(")
+        self.skip_blanks()
         text = self.quoted()
         end = _CAST_END.match(self.text, self.position)
         if end is None:
@@ -175,6 +186,7 @@ class _Parser:
         return self.scalar(text, column.type)
 
     def quoted(self) -> str:
+        """Parse a string in quotes, and return it without them and without escapes."""
         quote = self.text[self.position]
         self.position += 1
         parts: list[str] = []
@@ -194,7 +206,7 @@ class _Parser:
         raise self.unexpected()
 
     def bare(self, ends: str) -> str:
-        """Return the text up to one of `ends` that is outside brackets and quotes."""
+        """Parse a value without quotes, up to one of `ends` that is outside brackets and quotes."""
         start, depth, quote = self.position, 0, ""
         while self.position < len(self.text):
             character = self.text[self.position]
@@ -213,6 +225,7 @@ class _Parser:
         return self.text[start : self.position].strip(_BLANKS)
 
     def null(self, ends: str) -> bool:
+        """Parse NULL without quotes if it is next; return whether it was."""
         following = self.text[self.position + 4 : self.position + 5]
         if self.text[self.position : self.position + 4].upper() == "NULL" and (not following or following in ends + " "):
             self.position += 4
@@ -220,19 +233,23 @@ class _Parser:
         return False
 
     def accept(self, character: str) -> bool:
-        self.blanks()
+        """Parse white space, and a character if it is next; return whether it was."""
+        self.skip_blanks()
         if self.text.startswith(character, self.position):
             self.position += 1
             return True
         return False
 
     def expect(self, character: str) -> None:
+        """Parse white space and a character."""
         if not self.accept(character):
             raise self.unexpected()
 
-    def blanks(self) -> None:
+    def skip_blanks(self) -> None:
+        """Move past white space."""
         while self.position < len(self.text) and self.text[self.position] in _BLANKS:
             self.position += 1
 
     def unexpected(self) -> ValueError:
+        """Return the error for the text at the current position."""
         return ValueError(f"unexpected text at {self.position}: {self.text[self.position : self.position + 20]!r}")

@@ -21,14 +21,15 @@ HIGHEST_LEVEL = 22
 """The highest compression level of any codec; the reference implementation cannot write files with a higher one."""
 _SIZE = re.compile(r"\s*([0-9.eE-]+)\s*(\S*)\s*$")
 _POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_UNIT = re.compile(r"(b|byte|bytes)|([kmgt])b?|(kilo|mega|giga|tera)bytes?|([kmgt])ib")
-_UNITS = "|".join(
+"""First letter of a size unit → the power of 1000, or of 1024 for `KiB` and so on."""
+_SIZE_UNIT = re.compile(r"(b|byte|bytes)|([kmgt])b?|(kilo|mega|giga|tera)bytes?|([kmgt])ib")
+_INTERVAL_UNITS = "|".join(
     (
         "d(?:ays?)?|h(?:(?:ou)?rs?)?|m(?:in(?:ute)?s?)?|mon(?:th)?s?|s(?:ec(?:ond)?s?)?|w(?:eeks?)?|y(?:(?:ea)?rs?)?|quarters?",
         "ms(?:ecs?)?|milliseconds?|us(?:ecs?)?|microseconds?|dec(?:ade)?s?|c(?:ent(?:ury|uries)?)?",
     )
 )
-_INTERVAL = re.compile(rf"(?=.*\d)(?:-?\d+(?:\.\d+)?\s*(?:{_UNITS})(?:\s+|$))*(?:-?\d+:\d\d(?::\d\d(?:\.\d+)?)?)?(?:\s*ago)?")
+_INTERVAL = re.compile(rf"(?=.*\d)(?:-?\d+(?:\.\d+)?\s*(?:{_INTERVAL_UNITS})(?:\s+|$))*(?:-?\d+:\d\d(?::\d\d(?:\.\d+)?)?)?(?:\s*ago)?")
 _TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
 _FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
 
@@ -44,30 +45,30 @@ def stored_value(key: str, value: object) -> str:
         StatementError: the option does not exist, or it cannot have this value.
     """
     name = key.lower()
-    form = _FORMS.get(name)
-    if form is None:
+    convert = _CONVERTERS.get(name)
+    if convert is None:
         reason = f"option {key} is set when a lake is created and cannot be changed" if name in FIXED else f"there is no option {key}"
-        raise StatementError(f"{reason}. These can be set: {', '.join(sorted(_FORMS))}")
+        raise StatementError(f"{reason}. These can be set: {', '.join(sorted(_CONVERTERS))}")
     if value is None:
         raise StatementError(f"option {name} cannot be NULL: options cannot be unset; set the value that you want")
     try:
-        return form(value)
+        return convert(value)
     except ValueError as error:
         raise StatementError(f"option {name} cannot be {value!r}: {error}") from None
 
 
 def is_option(key: str) -> bool:
     """Whether an option with this name can be set."""
-    return key.lower() in _FORMS
+    return key.lower() in _CONVERTERS
 
 
 def require_property(key: str) -> None:
-    """Refuse a property whose name is almost that of an option.
+    """Refuse a table property whose name is almost that of an option.
 
     Raises:
-        StatementError: `key` is not an option, but probably meant as one.
+        StatementError: `key` is not an option, but was probably meant to be one.
     """
-    similar = get_close_matches(key.lower(), _FORMS, n=1, cutoff=0.8)
+    similar = get_close_matches(key.lower(), _CONVERTERS, n=1, cutoff=0.8)
     if similar and not is_option(key):
         raise StatementError(f"there is no option {key}; write {similar[0]}, or give a property of your own another name")
 
@@ -123,7 +124,7 @@ def _bytes(value: object) -> str:
     if text.startswith("-"):
         raise ValueError("it must be more than 0 bytes; 'none' means no limit")
     size = _SIZE.match(text)
-    unit = _UNIT.fullmatch(size[2]) if size else None
+    unit = _SIZE_UNIT.fullmatch(size[2]) if size else None
     if size is None or unit is None:
         raise ValueError("it must be a size with its unit, such as '64MB' or '1GiB'")
     letter = "b" if unit[1] else (unit[2] or unit[3] or unit[4])[0]
@@ -136,7 +137,7 @@ def _bytes(value: object) -> str:
     return str(found)
 
 
-def _truth(value: object) -> str:
+def _boolean(value: object) -> str:
     word = str(value).strip().lower()
     if word not in _TRUE | _FALSE:
         raise ValueError("it must be true or false")
@@ -144,7 +145,7 @@ def _truth(value: object) -> str:
 
 
 def share(value: object) -> str:
-    """Return the stored form of a share of rows.
+    """Return the stored form of a fraction of rows.
 
     Raises:
         ValueError: it is not a number from 0 to 1.
@@ -168,6 +169,11 @@ def _interval(value: object) -> str:
 
 
 def _past(text: str, now: datetime) -> datetime:
+    """Return the timestamp that is an interval before `now`.
+
+    Raises:
+        ValueError: the text is not an interval, or a negative one.
+    """
     found = before(now, text)
     if found > now:
         raise ValueError("it must not be negative: files and snapshots would be removed that are still needed")
@@ -175,7 +181,12 @@ def _past(text: str, now: datetime) -> datetime:
 
 
 def limit_of_age(key: str, stored: str, now: datetime) -> datetime:
-    """Return the timestamp before which something is removed, by a stored interval such as `delete_older_than`.
+    """Return the timestamp before which files or snapshots are old enough to be removed.
+
+    Args:
+        key: the option's name, such as `delete_older_than`, for the message.
+        stored: the stored interval.
+        now: the current time.
 
     Raises:
         LakeError: the value is not an interval, or a negative one.
@@ -186,7 +197,7 @@ def limit_of_age(key: str, stored: str, now: datetime) -> datetime:
         raise LakeError(f"option {key} of the lake has the value {stored!r}: {error}; set it again") from None
 
 
-_FORMS: Mapping[str, Callable[[object], str]] = MappingProxyType(
+_CONVERTERS: Mapping[str, Callable[[object], str]] = MappingProxyType(
     {
         "parquet_compression": _codec,
         "parquet_version": _version,
@@ -195,12 +206,12 @@ _FORMS: Mapping[str, Callable[[object], str]] = MappingProxyType(
         "parquet_row_group_size_bytes": _bytes,
         "target_file_size": _bytes,
         "data_inlining_row_limit": _count,
-        "require_commit_message": _truth,
-        "hive_file_pattern": _truth,
-        "auto_compact": _truth,
-        "per_thread_output": _truth,
-        "write_deletion_vectors": _truth,
-        "sort_on_insert": _truth,
+        "require_commit_message": _boolean,
+        "hive_file_pattern": _boolean,
+        "auto_compact": _boolean,
+        "per_thread_output": _boolean,
+        "write_deletion_vectors": _boolean,
+        "sort_on_insert": _boolean,
         "rewrite_delete_threshold": share,
         "expire_older_than": _interval,
         "delete_older_than": _interval,

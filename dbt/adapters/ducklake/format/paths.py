@@ -34,14 +34,14 @@ def with_separator(path: str) -> str:
 
 
 def resolve(parent: str, path: str | None, is_relative: bool | None) -> str:
-    """Return the full path of a stored path; a missing path resolves to the parent's."""
+    """Return the full path of a stored path; a missing one is the parent's. It is relative if `is_relative` is missing."""
     if path is None:
         return parent
     return parent + path if is_relative or is_relative is None else path
 
 
 def relative_to(parent: str, path: str) -> tuple[str, bool]:
-    """Return a resolved path in its stored form: (text, whether it is relative to `parent`)."""
+    """Return a full path in its stored form: (text, whether it is relative to `parent`)."""
     for start in (parent, absolute(parent)) if parent and not is_url(parent) else (parent,):
         if start and path.startswith(start):
             return path[len(start) :], True
@@ -59,7 +59,7 @@ def has_password(path: str) -> bool:
 
 
 def absolute(path: str) -> str:
-    """Return a data path in its stored form: URLs unchanged, local paths absolute, both with a trailing `/`."""
+    """Return a data path in its stored form: with a trailing `/`, and a local path absolute."""
     if is_url(path):
         return with_separator(path)
     return with_separator(os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/"))
@@ -84,8 +84,8 @@ def new_uuid() -> str:
     """Return a new uuid of version 7, which sorts by creation time. The reference implementation uses them for tables and files."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds << 80) | secrets.randbits(80)
-    value = (value & ~(0xF << 76)) | (7 << 76)
-    value = (value & ~(0b11 << 62)) | (0b10 << 62)
+    value = (value & ~(0xF << 76)) | (7 << 76)  # the version
+    value = (value & ~(0b11 << 62)) | (0b10 << 62)  # the variant of RFC 9562
     return str(uuid.UUID(int=value & (2**128 - 1)))
 
 

@@ -31,7 +31,10 @@ _JOB_FOLDER = re.compile(r"/(?:ducklake-[0-9a-f-]{36}|__ducklake_(?:key_\d+|grou
 def require_own_path(data_path: str) -> None:
     """Require that a new lake can use a data path: no file below it may belong to another lake.
 
-    If the storage does not answer, this only logs a warning.
+    If the storage cannot be read, this only logs a warning.
+
+    Args:
+        data_path: the data path, which ends in `/`.
 
     Raises:
         ConfigurationError: another lake may have files there.
@@ -39,6 +42,7 @@ def require_own_path(data_path: str) -> None:
     try:
         names = set(list_folder(data_path)) - {MARK_FILE}
         marked = bool(names) and owner_of(data_path) is not None
+        # The first schema of a DuckLake is `main`, whose files are in a folder of that name.
         occupied = marked or ("main" in names and bool(list_folder(data_path + "main/")))
     except (OSError, ValueError) as error:
         logger.warning("the data path %s could not be searched for another lake's files: %s", data_path, error)
@@ -65,16 +69,26 @@ def write_mark(catalog: LakeCatalog) -> None:
 
 
 def remove_mark(data_path: str, own: Collection[str]) -> None:
-    """Remove the mark from the former data path of a lake with these uuids, so that another lake can use it; failures are only logged."""
+    """Remove a lake's mark from its former data path, so that another lake can use it; a failure is only logged.
+
+    Args:
+        data_path: the former data path.
+        own: the uuids of the lake's schemas. The mark of another lake is kept.
+    """
     try:
         if owner_of(with_separator(data_path)) in own:
             remove([with_separator(data_path) + MARK_FILE])
     except (OSError, ValueError) as error:
-        logger.warning("the former data path %s still has the mark of this lake: %s", data_path, error)
+        logger.warning(
+            "the former data path %s still has the mark of this lake: %s. Remove %s there before another lake uses it",
+            data_path,
+            error,
+            MARK_FILE,
+        )
 
 
 def owner_of(folder: str) -> str | None:
-    """Return the uuid in the mark of `folder/`: `unknown` if the mark is unreadable, and None if there is no mark."""
+    """Return the uuid in the mark of a folder, whose path ends in `/`: `unknown` if the mark is unreadable, None if there is no mark."""
     content = read_small(folder + MARK_FILE)
     if content is None:
         return None
@@ -92,7 +106,8 @@ class Owners:
     data_path: str
     own: Set[str]
     """The uuids of the lake's schemas."""
-    _read: dict[str, str | None] = field(default_factory=dict)
+    _known: dict[str, str | None] = field(default_factory=dict)
+    """Folder → the owner in its mark, for the folders that were read."""
 
     def foreign_mark(self, path: str) -> str | None:
         """Return the path of the nearest mark above a file, up to the data path; None if it is this lake's or there is none.
@@ -113,6 +128,6 @@ class Owners:
         return self._owner(self.data_path) is None
 
     def _owner(self, folder: str) -> str | None:
-        if folder not in self._read:
-            self._read[folder] = owner_of(folder)
-        return self._read[folder]
+        if folder not in self._known:
+            self._known[folder] = owner_of(folder)
+        return self._known[folder]

@@ -73,12 +73,12 @@ class SafeRemoval:
         self._dry_run = dry_run
         self._paths = CanonicalPaths()
         self._needed = self._paths.needed(needed)
-        self._root = self._paths.of(catalog.data_path + "x")[:-1]
+        self._root = _canonical_folder(self._paths, catalog.data_path)
         self._owners = Owners(self._root, set(catalog.identities()))
         self._is_marked = False
 
     def is_needed(self, path: str) -> bool:
-        """Whether a file must be kept."""
+        """Whether a file is one of those that must be kept."""
         return self._paths.of(path) in self._needed
 
     def remove(self, paths: Sequence[str]) -> list[Removal]:
@@ -91,14 +91,21 @@ class SafeRemoval:
         return [Removal(path, reason) for path, reason in zip(paths, reasons, strict=True)]
 
     def _reason(self, path: str) -> str | None:
+        """Return the reason why a file is kept, also if its path or the storage fails; None if its removal is safe."""
         try:
             return self._reason_to_keep(path)
         except OSError as error:
-            return f"it could not be removed: {error}"
+            return f"it could not be checked: {error}"
         except ValueError as error:
             return str(error)
 
     def _reason_to_keep(self, path: str) -> str | None:
+        """Return the reason why a file must be kept; None if its removal is safe. Then the data path gets its mark first, if it has none.
+
+        Raises:
+            OSError: the storage failed.
+            ValueError: no file can have this path.
+        """
         real = self._paths.of(path)
         if is_local(path) != is_local(self._catalog.data_path) or not real.startswith(self._root):
             return f"it is outside the lake's data path {self._catalog.data_path}"
@@ -118,7 +125,20 @@ class SafeRemoval:
                 write_mark(self._catalog)
 
 
+def _canonical_folder(paths: CanonicalPaths, folder: str) -> str:
+    """Return the canonical path of a folder; both paths end in `/`."""
+    return paths.of(folder + "x")[:-1]  # `of` resolves the links of a file's folder, so it needs the name of a file
+
+
 def is_inside(path: str, data_path: str) -> bool:
-    """Whether a file is below the data path, on a local file system after symbolic links of both folders are resolved."""
+    """Whether a file is below the data path. On a local file system, symbolic links in both paths are resolved first.
+
+    Args:
+        path: the path of the file.
+        data_path: the data path, which ends in `/`.
+
+    Raises:
+        ValueError: no file can have this path.
+    """
     paths = CanonicalPaths()
-    return is_local(path) == is_local(data_path) and paths.of(path).startswith(paths.of(data_path + "x")[:-1])
+    return is_local(path) == is_local(data_path) and paths.of(path).startswith(_canonical_folder(paths, data_path))

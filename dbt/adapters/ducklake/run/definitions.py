@@ -129,7 +129,10 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
     fields_of(frame.schema)  # raises an error for types that a lake does not have
     types = column_types(frame)
     if statement.columns and len(statement.columns) != len(types):
-        raise StatementError(f"CREATE VIEW {statement.name}: {len(statement.columns)} columns are named, the query returns {len(types)}")
+        raise StatementError(
+            f"CREATE VIEW {statement.name}: {len(statement.columns)} columns are named, the query returns {len(types)}; "
+            "name each column of the query, or none"
+        )
     columns = [
         ViewColumn(statement.columns[i][0], kind, statement.columns[i][1]) if statement.columns else ViewColumn(column, kind)
         for i, (column, kind) in enumerate(types)

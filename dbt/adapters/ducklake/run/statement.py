@@ -74,6 +74,9 @@ def run(env: Environment, statement: v.Statement) -> Result:
     """Run a statement: stage its changes, or return the rows of its query, which is analyzed but not run yet.
 
     The session runs BEGIN, COMMIT, ROLLBACK and USE itself.
+
+    Raises:
+        StatementError: the statement cannot run on a table of a lake.
     """
     before = env.transaction.written_files()
     match statement:
@@ -92,6 +95,16 @@ def run(env: Environment, statement: v.Statement) -> Result:
 
 
 def _rows(env: Environment, frame: DataFrame, query: v.Sql) -> Result:
+    """Return the result of a query. For EXPLAIN, the files that the query reads are added to the plan.
+
+    Args:
+        env: the environment of the statement.
+        frame: the query as a DataFrame.
+        query: the text of the query.
+
+    Raises:
+        StatementError: EXPLAIN shows an error instead of a plan.
+    """
     if Cursor(Source(query.text)).at("EXPLAIN") and frame.columns == ["plan"]:
         require_plan([row[0] for row in frame.collect()], env.state.registry.user_names)
         if env.reads:

@@ -19,6 +19,9 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     """Run CREATE TEMPORARY VIEW: the session keeps the text and resolves it at each use.
 
     Spark analyzes the query now, so that a broken view is refused at once.
+
+    Raises:
+        StatementError: the view exists, or its columns do not match those of the query.
     """
     name = statement.name.parts[0]
     exists = env.is_temporary(statement.name)
@@ -31,17 +34,18 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     frame = env.analyzed(statement.query)
     if statement.columns and len(statement.columns) != len(frame.columns):
         raise StatementError(
-            f"CREATE TEMPORARY VIEW {name}: {len(statement.columns)} columns are named, the query returns {len(frame.columns)}"
+            f"CREATE TEMPORARY VIEW {name}: {len(statement.columns)} columns are named, the query returns {len(frame.columns)}; "
+            "name each column of the query, or none"
         )
     if exists and env.names.temporary_view(statement.name) is None:
         drop_temporary_view(env.spark, name)
     named = (reference.name for reference in statement.query.references)
     visible = frozenset(fold(each.parts[-1]) for each in named if env.is_temporary(each))
     view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
-    later = env.with_temporary(view)
+    updated = env.with_temporary(view)
     names = statement.columns or frame.columns
-    later.set_columns(statement.name, [(name, kind) for name, (_, kind) in zip(names, column_types(frame), strict=True)])
-    later.keep_temporary()
+    updated.set_columns(statement.name, [(column, type_name) for column, (_, type_name) in zip(names, column_types(frame), strict=True)])
+    updated.keep_temporary()
     return Result("CREATE TEMPORARY VIEW")
 
 

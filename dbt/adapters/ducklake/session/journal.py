@@ -26,6 +26,7 @@ class Step:
 
     action: Callable[[], Any]
     result: Any
+    """The result of the latest execution."""
     received: Callable[[Any], Any]
     """Returns the part of the result that the caller received."""
     counts_read: bool = False
@@ -71,8 +72,11 @@ class Journal:
     """All steps of a transaction, and the session's state when it began."""
 
     lake: str
+    """The current lake at the beginning."""
     schema: str
+    """The current schema at the beginning."""
     temporary: Mapping[str, TemporaryView]
+    """The temporary views at the beginning, by folded name."""
     steps: list[Step] = field(default_factory=list)
     obstacle: str | None = None
     """The reason why the transaction cannot be replayed, if any."""
@@ -82,20 +86,26 @@ class Journal:
         self.obstacle = self.obstacle or reason
 
     def committed(self, snapshot: Snapshot | None, written: Mapping[str, int], *, staged: bool) -> Committed:
-        """Return the outcome of the committed transaction."""
+        """Return the outcome of the committed transaction.
+
+        Args:
+            snapshot: the snapshot that it committed; None if it has none.
+            written: path → size in bytes of the files that it wrote.
+            staged: whether the changes were added to a staged run.
+        """
         results = tuple(step.result if isinstance(step.result, Result) else None for step in self.steps)
         return Committed(snapshot, results, FilesWritten(len(written), sum(written.values())), staged)
 
 
 def not_received(_result: Any) -> None:
-    """Return None, because the caller does not receive the result."""
+    """For `Step.received`: return None, because the caller does not receive the result."""
 
 
 def whole_result(result: Any) -> Any:
-    """Return the result, which the caller receives."""
+    """For `Step.received`: return the result, which the caller receives."""
     return result
 
 
 def columns_and_rows(result: Result) -> Any:
-    """Return the columns and the computed rows; the rows of a query are a separate step when they are fetched."""
+    """For `Step.received`: return the columns and the computed rows; the rows of a query are a separate step when they are fetched."""
     return result.columns, None if result.rows is None else list(result.rows)

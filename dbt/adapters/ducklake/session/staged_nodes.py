@@ -1,4 +1,4 @@
-"""Nodes that become visible one by one, each as its own snapshot, when the tests that it waits for have passed."""
+"""Publish the nodes of a command one by one, each as its own snapshot, once the tests that it waits for have passed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NodePlan:
 
 
 @dataclass
-class _Staged:
+class _StagedNode:
     """A node that has begun and is not published."""
 
     run: StagedRun
@@ -58,7 +58,7 @@ class StagedNodes:
     def __init__(self, catalog_of: Callable[[str], LakeCatalog], plans: Mapping[str, NodePlan]) -> None:
         self._catalog_of = catalog_of
         self._plans = plans
-        self._staged: dict[str, _Staged] = {}
+        self._staged: dict[str, _StagedNode] = {}
         self._tests: dict[str, StagedRun] = {}
         self._published: list[StagedRun] = []
         self._ids = count(-1, -1)
@@ -156,7 +156,7 @@ class StagedNodes:
             self._require_publishable(needs)
         run = StagedRun(self._catalog_of, partial(self._changes, frozenset(needs)), self._ids)
         if not plan.is_test:
-            self._staged[node] = _Staged(run, needs, frozenset(needs), set(plan.tests), bool(plan.tests))
+            self._staged[node] = _StagedNode(run, needs, frozenset(needs), set(plan.tests), bool(plan.tests))
             return run
         self._tests[node] = run
         for name, staged in self._staged.items():
@@ -165,6 +165,11 @@ class StagedNodes:
         return run
 
     def _require_publishable(self, needs: Collection[str]) -> None:
+        """Require that none of these nodes has failed.
+
+        Raises:
+            StatementError: a node is not going to be published.
+        """
         for name in sorted(needs):
             failure = self._staged[name].failure
             if failure is not None:
@@ -172,12 +177,12 @@ class StagedNodes:
 
     def _changes(self, nodes: Collection[str], lake: str) -> Staged:
         """Return the staged changes of nodes that are not published in the meantime."""
-        together = Staged()
+        combined = Staged()
         with self._lock:
             for name, staged in self._staged.items():
                 if name in nodes:
-                    together = merged(Staged(), staged.run.own_changes(lake), together)
-        return together
+                    combined = merged(Staged(), staged.run.own_changes(lake), combined)
+        return combined
 
     def _fail(self, name: str, reason: str) -> None:
         """Decide that a node is not published, and so are all that have read it."""
@@ -189,7 +194,11 @@ class StagedNodes:
                     self._fail(other, f"{_node_name(name)} was not published")
 
     def _publish(self, ready: set[str]) -> None:
-        """Publish the nodes of a set whose needs are published or in the set too, each after its needs."""
+        """Publish the nodes of a set whose needs are published or in the set too, each after its needs.
+
+        Raises:
+            ConflictError: a node could not be published; the others were tried too.
+        """
         ready = {name for name in ready if self._staged[name].failure is None}
         while waiting := {name for name in ready if (self._staged[name].needs & self._staged.keys()) - ready}:
             ready -= waiting
@@ -208,6 +217,7 @@ class StagedNodes:
             raise errors[0]
 
     def _publish_alone(self, name: str, run: StagedRun) -> None:
+        """Publish a node, and tell the nodes that have seen its staged changes which snapshot has them now."""
         snapshot = run.publish_alone()
         if snapshot is not None:
             for reader in self._staged.values():

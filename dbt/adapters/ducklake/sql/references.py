@@ -19,6 +19,7 @@ from .tokens import Cursor, Kind, Source, Token, words
 from .values import CURRENT_PLACE, VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
 CTES = frozenset[str]
+"""The folded names of the CTEs that are visible."""
 Place = TypeVar("Place", Reference, Qualifier, FunctionCall, OuterStar)
 
 ENDS_FROM = words(
@@ -149,13 +150,14 @@ class _Finder:
             query: FROM is a clause, not part of a function such as `trim(… FROM …)`.
             listing: a comma is followed by a relation.
         """
-        around = self._scope
+        enclosing = self._scope
         if not listing:
-            self._open(around)
-        self._walk(index, stop, ctes, query, listing, around)
-        self._scope = around
+            self._open(enclosing)
+        self._walk(index, stop, ctes, query, listing, enclosing)
+        self._scope = enclosing
 
-    def _walk(self, index: int, stop: int, ctes: CTES, query: bool, listing: bool, around: Scope) -> None:
+    def _walk(self, index: int, stop: int, ctes: CTES, query: bool, listing: bool, enclosing: Scope) -> None:
+        """Scan [index, stop) in the current scope. A set operation or `;` opens another scope in `enclosing`; the rest is as in `scan`."""
         outer, first, merging = ctes, index, False
         while index < stop:
             token = self.tokens[index]
@@ -167,7 +169,7 @@ class _Finder:
             elif token.is_identifier and (self.source.token(index + 1).word == "." or token.word in CURRENT_PLACE):
                 index = self._chain(index, stop)
             elif token.word == ";":
-                self._open(around)
+                self._open(enclosing)
                 ctes, listing, merging = outer, False, False
                 first = index = index + 1
             elif token.word == "WITH" and (closed := self._with(index, stop, ctes)):
@@ -183,7 +185,7 @@ class _Finder:
                 index = self._relation(index + 1, stop, ctes)
             else:
                 if token.word in SET_OPERATIONS and self.source.token(index - 1).word != "*":  # `* EXCEPT (…)` excludes columns
-                    self._open(around)
+                    self._open(enclosing)
                 merging = merging or (token.word == "MERGE" and index == first)
                 listing = listing and token.word not in ENDS_FROM
                 self._note(index, query)
@@ -262,6 +264,7 @@ class _Finder:
         return self.source.token(after).word == "AS" or self.source.query_starts(after)
 
     def _bracket(self, index: int, ctes: CTES) -> None:
+        """Scan what is in the brackets that open at `index`: a subquery in a new scope, other expressions in the current one."""
         close = self.source.partner[index]
         before = self.source.token(index - 1).word
         query = self.tokens[index].word == "(" and self.source.query_starts(index) and before not in FUNCTIONS_WITH_FROM
@@ -286,7 +289,7 @@ class _Finder:
             ):
                 body = self.source.skip(body)
             if [self.source.token(body + ahead).word for ahead in range(3)] == ["MAX", "RECURSION", "LEVEL"]:
-                body += 4
+                body += 4  # MAX RECURSION LEVEL and its number
             body += self.source.token(body).word == "AS"
             if body >= stop or self.tokens[body].word != "(":
                 return None
@@ -328,6 +331,7 @@ class _Finder:
         return self._add(index, stop, ctes)
 
     def _open(self, parent: Scope | None) -> None:
+        """Open a new scope, which becomes the current one."""
         self._scope = Scope(parent)
         self.scopes.append(self._scope)
 
@@ -344,6 +348,7 @@ class _Finder:
         )
 
     def _parenthesized(self, index: int, ctes: CTES) -> None:
+        """Read the relations in the parentheses that open at `index`."""
         close = self.source.partner[index]
         after = self._relation(index + 1, close, ctes)
         self.scan(after, close, ctes, listing=True)
@@ -367,7 +372,15 @@ class _Finder:
         return after
 
     def _add(self, index: int, stop: int, ctes: CTES, *, bare: bool = False, columns: bool = False) -> int:
-        """Collect the relation named at `index`. With `bare` no alias may follow, with `columns` a list of columns may."""
+        """Collect the relation named at `index`, and return the index after it.
+
+        Args:
+            index: index of the first token of the name.
+            stop: index after the last token that may belong to it.
+            ctes: names of the visible CTEs, which are not collected.
+            bare: no alias may follow.
+            columns: a list of columns may follow.
+        """
         relation = relation_at(self.source, index, stop, columns=columns)
         if relation is None:
             return index
@@ -388,12 +401,12 @@ class _Finder:
         return self._add(index, stop, ctes, bare=True)
 
     def _chain(self, index: int, stop: int) -> int:
-        """Read a dotted name in an expression."""
+        """Read a dotted name in an expression: a function call, a star, or a column; return the index after it."""
         start = index
         while index + 2 < stop and self.tokens[index + 1].word == "." and self._may_follow(self.tokens[index + 2]):
             index += 2
         called = index + 1 < stop and self.tokens[index + 1].word == "("
-        if called and (2 <= index - start <= 4 or index == start):
+        if called and (2 <= index - start <= 4 or index == start):  # one to three parts, with a dot between them
             parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
             end = index if len(parts) > 1 else self.source.partner[index + 1]
             self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[end].end, Name(parts)))

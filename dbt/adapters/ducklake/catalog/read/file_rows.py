@@ -36,7 +36,13 @@ DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(t.delete_file.c[name].lab
 
 
 def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, ...]]) -> DataFile:
-    """Convert a row of `ducklake_data_file` to a file without deletes."""
+    """Convert a row of `ducklake_data_file` to a file without deletes.
+
+    Args:
+        row: the row.
+        table: the table.
+        mappings: id → name mapping, for the mappings of the table's files.
+    """
     return DataFile(
         row.data_file_id,
         resolve(table.path, row.path, row.path_is_relative),
@@ -51,12 +57,12 @@ def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, 
 
 
 def delete_file(row: Any, table: Table, snapshot_limit: int, others: Sequence[Any] = ()) -> DeleteFile | None:
-    """Convert `DELETE_COLUMNS` to a delete file whose entries count up to a snapshot; None if there is no delete file.
+    """Convert a row with `DELETE_COLUMNS` to a delete file; None if the row has no delete file.
 
     Args:
         row: the row of the delete file, or of a data file without one.
         table: the table.
-        snapshot_limit: the snapshot.
+        snapshot_limit: the snapshot up to which the entries of the delete file apply.
         others: the rows of other live delete files of the same data file.
     """
     if row.delete_file_id is None:
@@ -90,7 +96,7 @@ def column_stats(row: Any) -> ColumnStats:
 
 
 def read_mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
-    """Return id → name mapping for some ids.
+    """Return the name mappings with these ids, by id.
 
     Raises:
         LakeError: a row is damaged, or a mapping has no rows, so that a file would have no columns.
@@ -104,13 +110,13 @@ def read_mappings(connection: Connection, database: Database, ids: Collection[in
         for row in checked(source, rows):
             children[row.mapping_id, row.parent_column].append(row)
 
-    def fields(mapping_id: int, parent: int | None) -> tuple[MappedField, ...]:
+    def mapped_fields(mapping_id: int, parent: int | None) -> tuple[MappedField, ...]:
         return tuple(
-            MappedField(row.source_name, row.target_field_id, fields(mapping_id, row.column_id), bool(row.is_partition))
+            MappedField(row.source_name, row.target_field_id, mapped_fields(mapping_id, row.column_id), bool(row.is_partition))
             for row in children.get((mapping_id, parent), ())
         )
 
-    found = {mapping_id: fields(mapping_id, None) for mapping_id in ids}
+    found = {mapping_id: mapped_fields(mapping_id, None) for mapping_id in ids}
     missing = next((mapping_id for mapping_id, mapped in found.items() if not mapped), None)
     if missing is not None:
         raise damaged_row("ducklake_data_file", f"mapping_id={missing}", "has a mapping without rows in ducklake_name_mapping")

@@ -18,27 +18,34 @@ from ..store import tables as t
 from ..store.row_rules import checked
 from ..store.visibility import visible
 
+_NO_TYPE = (None, "", "unknown")
+"""The stored types that mean: no type."""
+
 
 def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, str]) -> list[Macro]:
-    """Return the macros visible at a snapshot, ordered by schema and name; `schemas` maps visible schema ids to names.
+    """Return the macros visible at a snapshot, ordered by schema and name.
+
+    Args:
+        connection: a connection to the catalog database.
+        snapshot_id: the snapshot.
+        schemas: id → name of the schemas visible at the snapshot.
 
     Raises:
         LakeError: a row is damaged.
     """
-    live = connection.execute(select(t.macro).where(visible(t.macro, snapshot_id))).all()
-    rows = [row for row in checked(t.macro, live) if row.schema_id in schemas]
+    macro_rows = connection.execute(select(t.macro).where(visible(t.macro, snapshot_id))).all()
+    rows = [row for row in checked(t.macro, macro_rows) if row.schema_id in schemas]
     if not rows:
         return []
     parameters: dict[tuple[int, int], list[MacroParameter]] = defaultdict(list)
-    own, columns = t.macro_parameters, t.macro_parameters.c
-    known = connection.execute(select(own).order_by(columns.macro_id, columns.impl_id, columns.column_id)).all()
-    for row in checked(own, known):
+    columns = t.macro_parameters.c
+    parameter_rows = connection.execute(select(t.macro_parameters).order_by(columns.macro_id, columns.impl_id, columns.column_id)).all()
+    for row in checked(t.macro_parameters, parameter_rows):
         parameters[row.macro_id, row.impl_id].append(_parameter(row))
     bodies: dict[int, list[MacroBody]] = defaultdict(list)
     kinds: dict[int, str] = {}
-    for row in checked(
-        t.macro_impl, connection.execute(select(t.macro_impl).order_by(t.macro_impl.c.macro_id, t.macro_impl.c.impl_id)).all()
-    ):
+    body_rows = connection.execute(select(t.macro_impl).order_by(t.macro_impl.c.macro_id, t.macro_impl.c.impl_id)).all()
+    for row in checked(t.macro_impl, body_rows):
         bodies[row.macro_id].append(MacroBody(row.sql, tuple(parameters[row.macro_id, row.impl_id])))
         kinds[row.macro_id] = row.type
     found = [
@@ -49,7 +56,7 @@ def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, 
 
 
 def _parameter(row: Any) -> MacroParameter:
-    kind = None if row.parameter_type in (None, "", "unknown") else row.parameter_type
-    absent = row.default_value_type in (None, "", "unknown")
-    default = None if absent else Default(row.default_value, row.default_value_type)
-    return MacroParameter(row.parameter_name, kind, default)
+    """Convert a row of `ducklake_macro_parameters`."""
+    type_name = None if row.parameter_type in _NO_TYPE else row.parameter_type
+    default = None if row.default_value_type in _NO_TYPE else Default(row.default_value, row.default_value_type)
+    return MacroParameter(row.parameter_name, type_name, default)

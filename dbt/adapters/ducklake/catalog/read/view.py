@@ -81,7 +81,7 @@ class CatalogView(ABC):
         return sorted(found, key=lambda name: (name.schema_name, name.name))
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """Return the definitions of relations from `names`."""
+        """Return the definitions of the relations with these names; a relation that does not exist is left out."""
         names = list(names)
         found = [each for name in names if (each := self.staged.tables.get(name.relation_id) or self.staged.views.get(name.relation_id))]
         changed = {*self.staged.tables, *self.staged.views}
@@ -94,13 +94,14 @@ class CatalogView(ABC):
         return [macro for macro in kept if wanted is None or fold(macro.schema_name) == wanted]
 
     def _changed(self, schema_name: str | None = None) -> Iterator[Relation]:
-        """Yield the staged tables and views of one schema or of all."""
+        """Yield the staged tables and views of one schema or of all, without those that are dropped."""
         wanted = None if schema_name is None else fold(schema_name)
         for each in (*self.staged.tables.values(), *self.staged.views.values()):
             if each is not None and (wanted is None or fold(each.schema_name) == wanted):
                 yield each
 
     def _is_changed(self, relation: Relation) -> bool:
+        """Whether the staged changes replace or drop a relation of the snapshot."""
         match relation:
             case Table():
                 return relation.table_id in self.staged.tables

@@ -1,4 +1,4 @@
-"""The retry policy of a lake: how often the catalog database is tried again, and the waits before that."""
+"""The retry policy of a lake: how often a failed access to the catalog database is repeated, and the wait before each retry."""
 
 from __future__ import annotations
 
@@ -12,29 +12,39 @@ from ...errors import ConfigurationError
 
 @dataclass(frozen=True)
 class RetrySettings:
-    """How often a commit is retried and how long it waits before each retry: `wait_ms` times `backoff` to the power of the attempt.
+    """How often a commit is retried, and how long it waits before each retry.
 
     The defaults are those of the reference implementation (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
+
+    Raises:
+        ConfigurationError: a setting is too small.
     """
 
     max_retry_count: int = 10
+    """The maximum number of retries of a commit after its first attempt."""
     wait_ms: float = 100
+    """The wait before the first retry, in milliseconds, before jitter."""
     backoff: float = 1.5
+    """The factor by which the wait grows with each retry."""
     connect_attempts: int = 1
     """The maximum number of attempts to connect to the catalog database when a lake is opened."""
 
     def __post_init__(self) -> None:
         if self.connect_attempts < 1:
-            raise ConfigurationError("the retry settings must be: connect_attempts 1 or more")
+            raise ConfigurationError("the retry setting connect_attempts must be 1 or more")
         if self.max_retry_count < 0 or self.wait_ms < 0 or self.backoff < 1:
-            raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
+            raise ConfigurationError("the retry settings max_retry_count and wait_ms must be 0 or more, and backoff must be 1 or more")
 
     def seconds(self, attempt: int) -> float:
-        """Return the seconds to wait before a retry, counted from 0, with random jitter so that concurrent writers do not collide again."""
+        """Return the seconds to wait before a retry, with random jitter so that concurrent writers do not collide again.
+
+        Args:
+            attempt: the number of the retry, counted from 0.
+        """
         return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
 
     def policy(self, retried: type[Exception], attempts: int | None = None) -> Retrying:
-        """Return a callable that calls a function until it does not raise an error of the type `retried`, which the last attempt raises.
+        """Return a callable that calls a function again after each error of the type `retried`; the error of the last attempt is raised.
 
         Args:
             retried: the errors after which another attempt makes sense.

@@ -37,7 +37,7 @@ def split(
 
 
 def identity_text(data: pa.ChunkedArray, column: Column) -> str | None:
-    """Return the text of an identity key for the only value of `data`."""
+    """Return the text of an identity key for the only value in `data`."""
     return _key(data, column, "identity")[0]
 
 
@@ -45,27 +45,30 @@ def _key(data: pa.ChunkedArray, column: Column, transform: str) -> list[str | No
     """Return the text of the key for each row, computed once per distinct value."""
     check_transform(column, transform)
     count = bucket_count(transform)
-    strings: dict[Any, str | None] = {}
+    texts: dict[Any, str | None] = {}
     found: list[str | None] = []
     for value in _values(data, column.type):
-        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal but different strings
-        if key not in strings:
-            strings[key] = _text(value, column.type, transform, count)
-        found.append(strings[key])
+        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal, but their texts differ
+        if key not in texts:
+            texts[key] = _text(value, column.type, transform, count)
+        found.append(texts[key])
     return found
 
 
 def _values(data: pa.ChunkedArray, type_name: str) -> list[Value | None]:
+    """Return values as in `format.statistics`: dates in days, times and timestamps in nanoseconds."""
     if type_name == "date":
         return list(data.cast(pa.int32()).to_pylist())
     if type_name == "timestamp_ns":
         return list(data.cast(pa.int64()).to_pylist())
     if leaf_type(type_name).unit_nanos:
+        # Arrow has these types in microseconds.
         return [None if v is None else v * 1000 for v in data.cast(pa.int64()).to_pylist()]
     return [None if v is None else plain_value(v, type_name) for v in data.to_pylist()]
 
 
 def _text(value: Value | None, type_name: str, transform: str, count: int | None) -> str | None:
+    """Return the text of the key for one value; `count` is the number of buckets, or None for another transform."""
     if transform in TIME_PARTS:
         return time_part(type_name, transform, value)
     if count is not None:

@@ -139,7 +139,7 @@ def _fitted(table: pa.Table, columns: tuple[Column, ...], row_ids: bool) -> pa.T
     if row_ids:
         arrays.append(table.column(LINEAGE_ROW_ID))
     if len(arrays) != len(schema):
-        raise DataError(f"the rows have {len(arrays)} columns, the table has {len(schema)}")
+        raise DataError(f"the rows have {len(arrays)} columns, the table has {len(schema)}: give one value for each column of the table")
     cast: list[pa.ChunkedArray] = []
     for data, field in zip(arrays, schema, strict=True):
         try:

@@ -1,6 +1,6 @@
 """Footers of written files: check and complete the field ids, read the statistics, remove files without rows.
 
-Only the footer of a file is read, and its geometry columns for their extents. Specification: the table `ducklake_file_column_stats`.
+Only footers are read, and geometry columns to compute their extents. Specification: the table `ducklake_file_column_stats`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .variant_statistics import variant_stats
 T = TypeVar("T")
 
 _THREADS = 4
+"""The number of files that are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def read_files(
 
 
 def in_parallel(read: Callable[[FileToRead], T], files: Sequence[FileToRead]) -> list[T]:
-    """Call `read` for each file, up to `_THREADS` at a time because most of the time is waiting for storage; results are in order."""
+    """Call `read` for each file, and return the results in order. Threads help because most of the time is spent waiting for storage."""
     if len(files) < _THREADS:
         return [read(file) for file in files]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -94,6 +95,7 @@ def read_file(
         replace_footer(file.path, size, len(footer), patched)
         size += len(patched) - len(footer)
         footer, metadata = patched, parse_footer(patched)
+    # A column chunk is found by its number among the leaves, without the nested nodes.
     leaf_numbers = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
     stats = [
         variant_stats(metadata, node, leaf_numbers, column.column_id)

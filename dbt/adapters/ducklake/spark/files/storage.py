@@ -1,4 +1,4 @@
-"""File systems for the driver: open, measure, copy and remove files of a lake, local or remote, with PyArrow."""
+"""Files of a lake, local or remote, for the driver: read, write, list, copy and remove them with PyArrow."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from . import s3
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's scheme → PyArrow's scheme."""
 _COPY_BYTES = 8 * 1024 * 1024
+"""The size of the buffer for copies."""
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     """Return the file system of `path` and the path within it.
 
     Args:
-        path: a plain local path, absolute or relative to the working directory, or a URL of Spark (`s3a://…`, `gs://…`), which is not
-            percent-decoded.
+        path: a plain local path, absolute or relative to the working directory, or a URL as Spark takes it (`s3a://…`, `gs://…`), which
+            is not percent-decoded.
     """
     scheme = scheme_of(path)
     if scheme == "":
@@ -80,15 +81,15 @@ def remove(paths: Iterable[str]) -> None:
         OSError: a file could not be removed; the others were tried too.
     """
     failed = remove_each(paths)
-    for path, error in failed.items():
+    for path, error in failed.items():  # the first one stands for all
         raise OSError(f"{path} could not be removed: {error}")
 
 
 def remove_each(paths: Iterable[str]) -> dict[str, str]:
-    """Remove files, those in S3 with one request for many if the extra `s3` is installed; missing files are ignored.
+    """Remove files; missing files are ignored. If the extra `s3` is installed, one request removes many files of a bucket.
 
     Returns:
-        path → the error, for the files that could not be removed.
+        Path → error message, for the files that could not be removed.
     """
     failed: dict[str, str] = {}
     by_bucket: dict[str, dict[str, str]] = {}
@@ -107,6 +108,7 @@ def remove_each(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _remove_objects(bucket: str, keys: dict[str, str]) -> dict[str, str]:
+    """Remove objects of a bucket, given as key → path; return path → error message for those that could not be removed."""
     try:
         return {keys[key]: error for key, error in s3.delete(bucket, list(keys)).items()}
     except OSError as error:
@@ -114,7 +116,15 @@ def _remove_objects(bucket: str, keys: dict[str, str]) -> dict[str, str]:
 
 
 def _one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
-    """Remove files of a store that refused to remove them together; if it refuses the first one too, no other is tried."""
+    """Remove files of a store that refused to remove them together; if it refuses the first one too, no other is tried.
+
+    Args:
+        paths: the files.
+        refusal: the error message of the request for all files.
+
+    Returns:
+        Path → error message, for the files that could not be removed.
+    """
     failed: dict[str, str] = {}
     for number, path in enumerate(paths):
         try:
@@ -133,7 +143,7 @@ def _remove_one(path: str) -> None:
 
 
 def read_range(path: str, start: int, length: int) -> bytes:
-    """Return `length` bytes of a file from the position `start`; fewer if it ends before.
+    """Return `length` bytes of a file from the byte position `start`, or fewer if the file ends earlier.
 
     Raises:
         FileNotFoundError: the file does not exist.
@@ -165,7 +175,7 @@ def written_locally(path: str) -> Iterator[str]:
 
 
 def replace_end(path: str, kept: int, end: bytes) -> None:
-    """Replace what follows the first `kept` bytes of a file: in place on a local file system, else by a new object."""
+    """Replace what follows the first `kept` bytes of a file with `end`. A remote file is written again as a new object."""
     files, inner = filesystem(path)
     if is_local(path):
         with open(inner, "r+b") as target:
@@ -202,7 +212,7 @@ def read_small(path: str) -> bytes | None:
 
 
 def write_small(path: str, content: bytes) -> None:
-    """Write a small file, also over an existing one."""
+    """Write a small file; an existing one is replaced."""
     files, inner = filesystem(path)
     with files.open_output_stream(inner) as stream:
         stream.write(content)
@@ -225,7 +235,7 @@ def remove_tree(directory: str) -> None:
 
 
 def remove_beginning(path: str) -> None:
-    """Remove the files of an object store whose paths begin with `path` and have no further `/`."""
+    """Remove the files of an object store whose paths begin with `path` and have no `/` after it."""
     folder, _, name = path.rpartition("/")
     found = [f"{folder}/{each}" for each in list_folder(folder) if each.startswith(name)]
     remove([*found, folder + "/"])  # PyArrow, which deletes a file in a worker, makes an empty object for its folder
@@ -260,7 +270,7 @@ def list_files_with_times(directory: str) -> list[tuple[str, datetime]]:
 def link_or_copy(source: str, target: str) -> None:
     """Give a file a second name in the same file system: a hard link if possible, else a copy.
 
-    Its modification time is now, so that the removal of old orphans does not remove it.
+    Its modification time becomes the current time, so that the removal of old orphans does not remove it.
 
     Raises:
         FileNotFoundError: the file does not exist.

@@ -1,4 +1,4 @@
-"""Group the files of a scan so that one Parquet scan reads each group: Spark requests the same names and types, and converts them alike.
+"""Group the files of a scan so that one Parquet scan can read each group, with the same requested columns and the same conversions.
 
 The files of a table without schema changes are one group, and their footers are not read.
 """
@@ -20,7 +20,10 @@ NameMapping: TypeAlias = "tuple[MappedField, ...] | None"
 FileSchema: TypeAlias = "tuple[FileField, ...] | None"
 """The fields of a file; None if its footer is not needed."""
 _DUCKLAKE_NAME = re.compile(r"(?:^|/)ducklake-[0-9a-f]{8}-[0-9a-f]{4}-")
-"""Matches the path of a file that a DuckLake writer created. Such a file has field ids; for any other file the footer shows it."""
+"""Matches the path of a file that a DuckLake writer created. Such a file has field ids.
+
+For any other file, only the footer shows whether it has them.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class FileGroup:
 
 
 def group_files(plan: ScanPlan) -> list[FileGroup]:
-    """Return the groups, in the order of their first files.
+    """Return the groups of the files of a scan, in the order of their first files.
 
     Raises:
         LakeError: a file is missing or not a Parquet file, or the key of an encrypted file is wrong.
@@ -101,6 +104,7 @@ def _name_mapping(plan: ScanPlan, file: DataFile, schema: FileSchema) -> NameMap
 
 
 def _group(plan: ScanPlan, mapping: NameMapping, schema: FileSchema, files: Sequence[DataFile]) -> FileGroup:
+    """Return the group of files that have the same name mapping and the same schema."""
     keys = {node.column_id: node.source_name for node in mapping or () if node.is_partition}
     lookup = ColumnLookup(plan.name, plan.reused_names, schema, mapping)
     readings = tuple(read_column(column, lookup) for column in plan.columns)

@@ -27,7 +27,8 @@ class DeletedRows:
     def leave_nothing(self, to_delete: pa.Array) -> bool:
         """Whether no row is left after deleting the rows at `to_delete`, so that the data file can be ended.
 
-        False if the file has inlined deletes: the reference's change feed would report those rows as deleted when the file ends.
+        False if the file has inlined deletes: the reference implementation's change feed would report
+        those rows as deleted when the file ends.
         """
         if len(self.positions) + len(to_delete) < self.file.record_count:
             return False
@@ -53,7 +54,7 @@ def deleted_rows(file: DataFile) -> DeletedRows:
 
 
 def entries(file: DeleteFile) -> tuple[pa.Array, pa.Array]:
-    """Return the ascending positions in a delete file and the snapshot that deleted each, by default the one that began the file."""
+    """Return the ascending positions in a delete file, and the snapshot that deleted each: by default the file's first."""
     table = positions_table(file)
     positions = table.column(0).combine_chunks()
     known = table.column(1).combine_chunks() if table.num_columns == 2 else pa.nulls(len(positions), pa.int64())
@@ -65,7 +66,7 @@ def drop_deleted(rows: pa.Table, files: Iterable[DataFile]) -> pa.Table:
 
     Args:
         rows: rows with LINEAGE_FILE and LINEAGE_POSITION.
-        files: the data files of the scan with their deletes. Delete files of data files that have no row in `rows` are not read.
+        files: the data files of the scan. A delete file is read only if `rows` has a row of its data file.
     """
     with_deletes = {file.data_file_id: file for file in files if file.has_deletes}
     keys, file_ids = keys_of(rows)

@@ -1,4 +1,4 @@
-"""How to reach S3 or a store with its protocol: one description for Spark, PyArrow and botocore, with DuckDB's names."""
+"""How to reach S3 or an S3-compatible store: one description for Spark, PyArrow and botocore, with DuckDB's names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class S3Secret:
         region: the region; None: found for Amazon, `us-east-1` for other servers.
         endpoint: host and port of the server; None: Amazon. `http://` before it is the same as `use_ssl=False`.
         url_style: `vhost` (the bucket is in the host name) or `path`.
-        use_ssl: whether the server has HTTPS.
+        use_ssl: whether to use HTTPS.
         scope: the bucket, `s3://bucket`; None: all buckets that have no secret of their own.
         provider: `config` for the keys given here, `credential_chain` for keys that are found; by default it depends on `key_id`.
 
@@ -61,7 +61,7 @@ class S3Secret:
             scheme, separator, host = self.endpoint.rpartition("://")
             host = host.rstrip("/")
             if not _ENDPOINT.fullmatch(host) or (separator and scheme.lower() not in ("http", "https")):
-                raise ConfigurationError("`endpoint` must be a host and perhaps a port, such as minio:9000, without keys and path")
+                raise ConfigurationError("`endpoint` must be a host and perhaps a port, such as minio:9000, without keys or a path")
             object.__setattr__(self, "endpoint", host)
             if scheme.lower() == "http":
                 object.__setattr__(self, "use_ssl", False)
@@ -80,18 +80,18 @@ class S3Secret:
 
     @property
     def bucket(self) -> str | None:
-        """The bucket of the scope."""
+        """The bucket of the scope; None for all buckets."""
         found = _SCOPE.fullmatch(self.scope) if self.scope is not None else None
         return found[1] if found else None
 
     @property
     def endpoint_url(self) -> str | None:
-        """The URL of the server."""
+        """The URL of the server; None for Amazon."""
         return None if self.endpoint is None else f"{'https' if self.use_ssl else 'http'}://{self.endpoint}"
 
     @property
     def signing_region(self) -> str | None:
-        """The region; other servers than Amazon's expect `us-east-1` unless they are configured otherwise."""
+        """The region to sign requests for; None: found for Amazon. Other servers expect `us-east-1` unless configured otherwise."""
         return self.region or (None if self.endpoint is None else "us-east-1")
 
     def hadoop_settings(self) -> dict[str, str]:
@@ -109,6 +109,7 @@ class S3Secret:
 
 
 def _server(endpoint: str | None, region: str | None, path_style: bool) -> dict[str, str]:
+    """Return the connector's settings for a server, without their prefix. `endpoint` is a URL, and None for Amazon."""
     found: dict[str, str] = {}
     if endpoint is not None:
         found["endpoint"] = endpoint
@@ -135,7 +136,7 @@ def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_storage(settings: SparkSettings, secrets: Iterable[S3Secret]) -> SparkSettings:
-    """Return the settings of a Spark that reaches the stores as this process does; its own `config` has precedence.
+    """Return the settings of a Spark that reaches the stores as this process does; its own `config` takes precedence.
 
     The server of Spark Connect has its own settings, which a client cannot change.
     """

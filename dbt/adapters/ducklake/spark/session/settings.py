@@ -16,8 +16,8 @@ from .sensitive import REDACTED, REDACTION
 
 DEFAULT_MASTER = "local[*]"
 _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
-"""Otherwise PySpark makes six calls to the JVM for every operation on a column, to report its Python location in errors. This takes a tenth
-of the time of a small statement. A profile can turn it on for Python models.
+"""Turns off the Python locations in errors: for them, PySpark makes six calls to the JVM for every operation on a column, which is a tenth
+of the time of a small statement. A profile can turn them on for Python models.
 """
 IO_ENCRYPTION = "spark.io.encryption.enabled"
 """Spark's setting that encrypts its temporary files: shuffles, spilled and cached rows, and large data that PySpark passes to the JVM."""
@@ -33,11 +33,12 @@ _FEWER_THREADS = {"spark.sql.shuffleExchange.maxThreadThreshold": "128", "spark.
 both is 1024, and 128 for broadcasts.
 """
 _NEW_OBJECTS = {"spark.hadoop.fs.s3a.performance.flags": "create"}
-"""Spark's connector for S3 then does not ask, with a HEAD and a listing, whether a new file exists: our names are uuids."""
+"""Spark's connector for S3 does not check, with a HEAD and a listing, whether a new file exists: our names are uuids."""
 _PAGE_SIZE = "2m"
 """Spark's page size, and so the minimum memory of a broadcast join. A table with delete files needs two or three such joins. Spark's
-default, 1/16 of the memory of each core up to 64 MiB, allows 30 of them on two cores. With more, a query of many tables drops and rebuilds
-them, twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"): benchmarks/bench_many_tables.py.
+default, 1/16 of the memory of each core up to 64 MiB, allows 30 such joins on two cores. With more, Spark drops and rebuilds them,
+so that a query of many tables is twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"):
+benchmarks/bench_many_tables.py.
 """
 
 
@@ -101,6 +102,9 @@ class SparkSettings:
         log_path: the file to append Spark's log to; None: the log is not kept.
         keep_alive: how long a local Spark waits for another command after this process: seconds, or a number with `s`, `m` or `h`, such
             as `15m`.
+
+    Raises:
+        ConfigurationError: a setting is wrong, or two contradict each other.
     """
 
     master: str | None = DEFAULT_MASTER
@@ -116,7 +120,9 @@ class SparkSettings:
         if self.remote is not None:
             self._check_remote(self.remote)
         if self.keep_seconds is not None and (os.name != "posix" or not self.is_local):
-            raise ConfigurationError("`keep_alive` is for a local Spark on Linux or macOS, and this profile has another one. Remove it")
+            raise ConfigurationError(
+                "`keep_alive` is for a local Spark on Linux or macOS, and this profile or system has none. Remove `keep_alive`"
+            )
         require_allowed_settings(self.config)
         if "spark.remote" in self.config:
             raise ConfigurationError("Give the Spark Connect address as `remote`, not as the Spark setting spark.remote")
@@ -129,7 +135,9 @@ class SparkSettings:
         if not remote.startswith("sc://") and not remote.startswith("local"):
             raise ConfigurationError("`remote` must be a Spark Connect address such as sc://host:15002")
         if self.fast_start and not remote.startswith("local"):
-            raise ConfigurationError("`fast_start` is for a Spark that this process starts, and a `remote` Spark is already running")
+            raise ConfigurationError(
+                "`fast_start` is for a Spark that this process starts, and a `remote` Spark is already running. Remove `fast_start`"
+            )
 
     @property
     def is_local(self) -> bool:
@@ -157,7 +165,7 @@ class SparkSettings:
         return seconds or None  # 0 means: do not keep it
 
     def with_encrypted_files(self) -> SparkSettings:
-        """Return the settings of a local Spark that encrypts its temporary files; other Sparks have settings of their own."""
+        """Return these settings, for a local Spark with encryption of its temporary files; a cluster has its own setting for that."""
         return replace(self, config={IO_ENCRYPTION: "true", **self.config}) if self.is_local else self
 
     def local_cores(self) -> int | None:
@@ -170,7 +178,7 @@ class SparkSettings:
         return available_cores() if match.group(1) == "*" else max(1, int(match.group(1)))
 
     def launch_config(self) -> dict[str, str]:
-        """Return the configuration for starting Spark, including `config`, without Java options, which depend on the Java."""
+        """Return the configuration for starting Spark, including `config`, without Java options, which depend on the Java version."""
         config = {"spark.app.name": self.app_name}
         if self.remote is None:
             config |= {
@@ -221,7 +229,10 @@ def available_cores() -> int:
 
 
 def _default_driver_memory() -> str:
-    """Return a quarter of the machine's memory, at least 1 GiB: the JVM's own default, where `spark-submit` uses 1 GiB."""
+    """Return a quarter of the machine's memory, at least 1 GiB; 2 GiB if the system does not tell its memory.
+
+    A quarter is the JVM's own default; `spark-submit` would use 1 GiB.
+    """
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):

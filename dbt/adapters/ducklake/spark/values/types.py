@@ -34,10 +34,11 @@ _LEAVES: dict[type[T.DataType], str] = {
     T.VariantType: "variant",
     T.NullType: "varchar",
 }
+"""Class of a Spark type without parts → the DuckLake type that its values are stored as."""
 
 
 def struct_type(columns: Sequence[Column], *, ids: bool = True) -> T.StructType:
-    """Return the Spark types of columns; with `ids`, each field has its field id for the Parquet reader and writer."""
+    """Return a struct of columns as a Spark type; with `ids`, each field has its field id for the Parquet reader and writer."""
     return T.StructType([T.StructField(c.name, spark_type(c, ids=ids), True, {FIELD_ID: c.column_id} if ids else None) for c in columns])
 
 
@@ -135,12 +136,13 @@ def data_type(type_: T.DataType, where: str) -> DataType:
 
 
 def _field(field: T.StructField, where: str) -> Field:
+    """Convert a field of a Spark schema; `where` is its dotted name for the error message."""
     return Field(field.name, data_type(field.dataType, where), field.nullable, field.metadata.get("comment"))
 
 
 @lru_cache(maxsize=1024)
 def _leaf(name: str) -> T.DataType:
-    """Return the Spark type of a leaf by its name, without a JVM.
+    """Return the Spark type with a name, for a type without nested fields; no JVM is needed.
 
     Raises:
         ConfigurationError: this PySpark does not have the type.
@@ -148,7 +150,7 @@ def _leaf(name: str) -> T.DataType:
     parameters = decimal_parameters(name)
     if parameters is not None:
         return T.DecimalType(*parameters)
-    if name in _SINCE_4_1 and not _is_new():
+    if name in _SINCE_4_1 and not _is_4_1_or_newer():
         raise ConfigurationError(
             f"A column of the type {_SINCE_4_1[name]} needs PySpark 4.1 or newer, and this is PySpark {pyspark.__version__}"
         )
@@ -157,7 +159,8 @@ def _leaf(name: str) -> T.DataType:
     return _SPARK_LEAVES[name]
 
 
-def _is_new() -> bool:
+def _is_4_1_or_newer() -> bool:
+    """Whether this is PySpark 4.1 or newer."""
     major, minor = (int(part) for part in pyspark.__version__.split(".")[:2])
     return (major, minor) >= (4, 1)
 
@@ -179,3 +182,4 @@ _SPARK_LEAVES: dict[str, T.DataType] = {
     "binary": T.BinaryType(),
     "variant": T.VariantType(),
 }
+"""Spark's name of a type without parameters → the type."""

@@ -82,14 +82,18 @@ def write_rows(
                 files = _read_plain(paths, written_columns, target, partition_fields)
         check_stats(files, columns)
         names = key_names(key_columns(columns, partition_fields), partition_fields)
-        by_key = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
-        return move_files(files, [with_separator(directory) + each for each in by_key], target)
+        subdirectories = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
+        return move_files(files, [with_separator(directory) + each for each in subdirectories], target)
 
 
 def _read_plain(
     paths: Sequence[tuple[str, int]], columns: tuple[Column, ...], target: str, partition_fields: Sequence[PartitionField]
 ) -> list[WrittenFile]:
-    """Read the footers of new files, of which there is at least one without partitions."""
+    """Read the footers of new files.
+
+    Raises:
+        LakeError: there is no file. Without partition keys, Spark writes at least one, even if there are no rows.
+    """
     if not paths and not partition_fields:
         raise LakeError(f"Spark wrote files to {target} that this machine cannot see: all workers and this machine must share data_path")
     values = [values_of(path[len(target) :], columns, partition_fields) if partition_fields else () for path, _ in paths]
@@ -97,10 +101,19 @@ def _read_plain(
 
 
 def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) -> DataFrame:
-    """Return the rows with exactly the columns of the file: cast, named, and with field ids."""
+    """Return the rows with exactly the columns of the file: cast, named, and with field ids.
+
+    Args:
+        rows: the columns by position; with `row_ids` also LINEAGE_ROW_ID, by name.
+        columns: the table's columns.
+        row_ids: add the row ids as the last column.
+
+    Raises:
+        DataError: the number of columns differs.
+    """
     names = [name for name in rows.columns if not (row_ids and name == LINEAGE_ROW_ID)]
     if len(names) != len(columns):
-        raise DataError(f"the rows have {len(names)} columns, the table has {len(columns)}")
+        raise DataError(f"the rows have {len(names)} columns, the table has {len(columns)}: give one value for each column of the table")
     # Generated names, because names in `rows` may be duplicates or differ only in case.
     plain = rows.toDF(*[f"_{i}" if name in names else name for i, name in enumerate(rows.columns)])
     sources = [field for field in plain.schema.fields if not (row_ids and field.name == LINEAGE_ROW_ID)]

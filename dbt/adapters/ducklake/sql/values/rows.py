@@ -24,13 +24,15 @@ class Insert:
 
     name: Name
     query: Sql
-    """Returns the rows: SELECT, VALUES, TABLE t or FROM …, with its WITH clause, which may also have been written before INSERT."""
+    """The query that returns the rows: SELECT, VALUES, TABLE t or FROM …. It includes a WITH clause that was written before INSERT."""
     columns: tuple[str, ...] | None = None
     """The list of columns; None if the statement has none."""
     by_name: bool = False
     """Whether the statement has BY NAME."""
     overwrite: bool = False
+    """Whether it is INSERT OVERWRITE."""
     partition: tuple[PartitionTarget, ...] = ()
+    """The keys of the PARTITION clause; empty if the statement has none."""
     replace_where: Sql | None = None
     """The condition of INSERT INTO … REPLACE WHERE."""
 
@@ -85,6 +87,7 @@ class MergeClause:
     kind: str
     """One of "matched", "not_matched" and "not_matched_by_source"."""
     condition: Sql | None
+    """The condition after AND; None if the clause has none."""
     action: str
     """One of "update", "insert" and "delete"."""
     star: str | None = None
@@ -105,5 +108,7 @@ class Merge:
     source_alias: str | None
     """The user's alias, else the last part of the source's name."""
     condition: Sql
+    """The condition after ON."""
     clauses: tuple[MergeClause, ...]
     schema_evolution: bool = False
+    """Whether the statement has WITH SCHEMA EVOLUTION."""
