@@ -34,7 +34,7 @@ DATA_PATH = "the data path of lake can be used"
 SPARK_DATA_PATH = "Spark can use the data path of lake"
 
 
-PAGE = " ".join(Path("docs/troubleshooting.md").read_text(encoding="utf-8").split())
+PAGE = " ".join(Path(__file__).parents[2].joinpath("docs/troubleshooting.md").read_text(encoding="utf-8").split())
 IN_PAGE = {
     r"Spark 4\.\d+\.\d+ needs Java 17 or newer": "Spark 4.3.0 needs Java 17 or newer",
     r"with Java \d+ from .+? \(.+?\)\.": "with Java 17 from PATH (/usr/lib/jvm/java-17).",

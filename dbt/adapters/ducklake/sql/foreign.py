@@ -29,14 +29,17 @@ _INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("FSCK", "REPAIR", "TABLE"), _LISTED),
     (("SHOW", "PARTITIONS"), _KEYS),
 )
-"""The first words of a statement, before the name of the table, and what to do instead."""
-_EXPLAINED = ({"INSERT", "INTO", "OVERWRITE", "TABLE"}, {"MERGE", "INTO"}, {"UPDATE"}, {"DELETE", "FROM"})
-"""The words of a change before the name of its table."""
+"""(the words before the table's name, what to do instead)."""
+_EXPLAINED = {"INSERT": ("INTO", "OVERWRITE", "TABLE"), "MERGE": ("INTO",), "UPDATE": (), "DELETE": ("FROM",)}
+"""The first word of a change, and the words that may follow before the table's name."""
+_STARTS = frozenset({"EXPLAIN", *(words[0] for words, _ in _INSTEAD)})
 _EXPLAIN = "EXPLAIN shows the plan of a query: EXPLAIN the query from which the change gets its rows"
 
 
 def foreign(cursor: Cursor) -> Foreign | None:
     """Return a statement that Spark runs only for tables outside of lakes, with what to do instead; None for any other statement."""
+    if not cursor.at_any(_STARTS):
+        return None
     for words, instead in _INSTEAD:
         if cursor.at(*words):
             return _about(cursor, len(words), " ".join(words), instead)
@@ -46,13 +49,13 @@ def foreign(cursor: Cursor) -> Foreign | None:
 def _explained(cursor: Cursor) -> Foreign | None:
     """Return EXPLAIN of a change of rows; None for EXPLAIN of a query."""
     ahead = 2 if cursor.peek(1).word in ("EXTENDED", "CODEGEN", "COST", "FORMATTED") else 1
-    for words in _EXPLAINED:
-        if cursor.peek(ahead).word in words - {"INTO", "OVERWRITE", "TABLE", "FROM"}:
-            change = cursor.peek(ahead).word
-            while cursor.peek(ahead).word in words:
-                ahead += 1
-            return _about(cursor, ahead, f"EXPLAIN {change}", _EXPLAIN)
-    return None
+    change = cursor.peek(ahead).word
+    if change not in _EXPLAINED:
+        return None
+    ahead += 1
+    while cursor.peek(ahead).word in _EXPLAINED[change]:
+        ahead += 1
+    return _about(cursor, ahead, f"EXPLAIN {change}", _EXPLAIN)
 
 
 def _about(cursor: Cursor, skipped: int, words: str, instead: str) -> Foreign | None:

@@ -55,7 +55,7 @@ class Definitions:
         database: the catalog database.
         data_path: the directory or URL of the lake's files.
         snapshot: a snapshot of the schema version.
-        earlier: the definitions at an earlier snapshot, of which the unchanged ones are reused.
+        earlier: the definitions at an earlier snapshot; the unchanged ones are reused.
     """
 
     def __init__(self, database: Database, data_path: str, snapshot: Snapshot, earlier: Definitions | None = None) -> None:

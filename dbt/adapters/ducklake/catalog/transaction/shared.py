@@ -54,7 +54,6 @@ class SharedTransaction:
         self._staging = Staging(require_writable, ids=ids)
         self._start = self._staging.changes = start or Staged()
         self._whole = Transaction(cache, snapshot, retry, self._staging, serializable=serializable)
-        self._serializable = serializable
         self._lock = threading.Lock()
         self._seen: frozenset[int] = frozenset()
         self.parts: list[Part] = []
@@ -102,7 +101,7 @@ class SharedTransaction:
 
     def add_reads(self, reads: ReadSet) -> None:
         """Add what a transaction without changes has read, which only serializability requires to be unchanged."""
-        if self._serializable:
+        if self._whole.serializable:
             with self._lock:
                 self._whole.reads.update(reads)
 

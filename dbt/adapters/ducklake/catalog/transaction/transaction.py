@@ -54,7 +54,7 @@ class Transaction(CatalogView):
         self._cache = cache
         self._retry = retry
         self._staging = staging
-        self._serializable = serializable
+        self.serializable = serializable
         self.reads = ReadSet()
         """What the transaction has read."""
         self.objects = ObjectStaging(self, self.base, self._staging, cache.data_path)
@@ -252,7 +252,7 @@ class Transaction(CatalogView):
 
     def _with_reads(self, staged: Staged) -> Staged:
         """Return staged changes with what the isolation level requires of what was read."""
-        return self.reads.of_all_tables(staged) if self._serializable else self.reads.of_changed_tables(staged)
+        return self.reads.of_all_tables(staged) if self.serializable else self.reads.of_changed_tables(staged)
 
     def _next_row_id(self, table: Table) -> int:
         """Return the first row id that staged rows get if no concurrent writer inserts rows.
