@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
@@ -37,9 +38,9 @@ class ScriptLine:
 
 
 class Run:
-    """A run with its seed. `script` contains all statements so far."""
+    """A run with its seed. `script` contains all statements so far; each is also written to `log` before it runs, because DuckDB may crash."""
 
-    def __init__(self, place: CatalogUnderTest, session: LakeSession, seed: int) -> None:
+    def __init__(self, place: CatalogUnderTest, session: LakeSession, seed: int, log: Path) -> None:
         self.rng = random.Random(seed)
         self.seed = seed
         self.ours, self.duck, self.plain = Ours(session, place), DuckDB(place), Plain()
@@ -47,6 +48,7 @@ class Run:
         self.invariants = Invariants(session.catalog, self.plain.connection)
         self.comparison = Comparison(self.rng, self.ours, self.duck, self.plain)
         self.script: list[ScriptLine] = []
+        self.log = log.open("w", buffering=1)
         self.seen: dict[int, SnapshotRows] = {0: SnapshotRows()}
         self.refused: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
@@ -58,6 +60,11 @@ class Run:
         self.ours.close()
         self.duck.connection.close()
         self.plain.connection.close()
+        self.log.close()
+
+    def _record(self, side: str, text: str) -> None:
+        self.script.append(ScriptLine(side, text))
+        self.log.write(f"{(side, text)!r},\n")
 
     def summary(self) -> str:
         """Return the numbers of statements, of refusals, and of views that we could not read."""
@@ -115,7 +122,7 @@ class Run:
     def reattach(self, side: Side) -> None:
         """Let a side reconnect as another client."""
         limit = self.rng.choice(LIMITS)
-        self.script.append(ScriptLine(f"attach {side.dialect}", str(limit)))
+        self._record(f"attach {side.dialect}", str(limit))
         side.reattach(limit)
         self.invariants.catalog = self.ours.session.catalog
 
@@ -178,7 +185,7 @@ class Run:
         return True
 
     def _run_text(self, side: Side, text: str) -> None:
-        self.script.append(ScriptLine(side.dialect, text))
+        self._record(side.dialect, text)
         self.last_side = side.dialect
         side.run(text)
 
@@ -206,7 +213,7 @@ class Run:
         if call.startswith(COMPACTION if side is self.duck else FLUSH):
             # DuckDB's cache of definitions is wrong after its own compaction. After a flush by another client it uses inlined-data tables
             # that no longer exist: see test_found_faults.
-            self.script.append(ScriptLine("attach duckdb", str(self.duck.limit)))
+            self._record("attach duckdb", str(self.duck.limit))
             self.duck.reattach(self.duck.limit)
 
     def _call(self, side: Side, call: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
@@ -21,9 +22,10 @@ SEED = int(os.environ.get("DIFFERENTIAL_SEED") or (random.randrange(10**6) if "D
 """The short run always uses the same seed, so that a failure is caused by the current change."""
 
 
-def test_both_sides_take_random_turns(catalog: CatalogUnderTest, lake: LakeSession) -> None:
-    print(f"DIFFERENTIAL_SEED={SEED} DIFFERENTIAL_STEPS={STEPS}")
-    run = Run(catalog, lake, SEED)
+def test_both_sides_take_random_turns(catalog: CatalogUnderTest, lake: LakeSession, tmp_path: Path) -> None:
+    log = tmp_path / "statements.txt"
+    print(f"DIFFERENTIAL_SEED={SEED} DIFFERENTIAL_STEPS={STEPS}, statements in {log}")
+    run = Run(catalog, lake, SEED, log)
     try:
         run.steps(STEPS)
     except Difference as error:
