@@ -121,6 +121,16 @@ def test_duckdb_sorts_flushed_rows_of_an_older_layout_by_another_column(both: Bo
     assert both.duck.execute("SELECT b FROM ours").fetchall() == [(3,), (2,)]
 
 
+def test_duckdb_cannot_write_some_lists_of_strings_with_version_2_of_parquet(both: Both) -> None:
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.duckdb("CREATE TABLE t (a VARCHAR[])")
+    both.duckdb("CALL ducklake_set_option('lake', 'parquet_version', 2)")
+    with pytest.raises(duckdb.SerializationException, match="not enough space"):  # the fault
+        both.duckdb("INSERT INTO t SELECT ['', 'back slash'] FROM range(4)")
+    both.spark("INSERT INTO t SELECT array('', 'back slash') FROM range(4)")
+    assert both.rows("SELECT a FROM t") == [(["", "back slash"],)] * 4
+
+
 @pytest.mark.postgres
 def test_duckdb_loses_deletes_when_it_flushes_a_bucketed_table_on_postgres(
     postgres_url: str, tmp_path: Path, runtime: SparkRuntime

@@ -11,8 +11,9 @@ _EXPECTED = {
         r"is a (partition|sort) key",
         r"DuckDB would not find them by the column",
     ),
-    # Operations that DuckDB does not support and refuses before it changes anything. Its other errors mean that it cannot read the lake.
-    "duckdb": (r"^(Catalog|Binder|Constraint|NotImplemented)Exception",),
+    # Operations that DuckDB does not support and refuses before it changes anything. Its other errors mean that it cannot read the lake,
+    # except that it cannot write some lists of strings with Parquet's version 2: see test_found_faults.
+    "duckdb": (r"^(Catalog|Binder|Constraint|NotImplemented)Exception", r"Failed to serialize: not enough space in buffer"),
 }
 
 
