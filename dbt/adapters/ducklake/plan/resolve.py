@@ -18,9 +18,9 @@ from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
 from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
-from .filters import filters_for_reference
+from .filters import Filters, filters_for_reference
 from .names import Found, Names, TemporaryView
-from .scans import Filters, ScanPlans
+from .scans import ScanPlans
 from .view import LakeView, Settings, Version
 from .virtual import virtual_columns
 
@@ -167,12 +167,7 @@ class _Resolver:
 
     def _table(self, sql: Sql, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
         def needed() -> Filters:
-            settings = self.planning.settings()
-            return (
-                tuple(filters_for_reference(sql, reference, table, self._known_table, lambda: settings.zone_is_utc))
-                if settings.can_prune
-                else ()
-            )
+            return filters_for_reference(sql, reference, table, self._known_table, self.planning.settings())
 
         lake, version = found.names.lake, version_of(found.names, found.view)
         scan = self.planning.plans.scan(lake, found.view, version, table, needed)

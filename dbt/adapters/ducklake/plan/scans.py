@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..format.files import ColumnFilter, ScanPlan
+from ..format.files import ScanPlan
 from ..format.objects import Table
+from .filters import Filters
 from .view import LakeView, Version
 
-Filters = tuple[ColumnFilter, ...]
 MAX_PLANS = 8
 """How many plans of one version of a table are cached, for different filters."""
 
@@ -19,10 +19,12 @@ class Scan:
     """How a table is read."""
 
     plan: ScanPlan
-    pruned_by: Filters
-    """The filters that left out files; empty if no file was left out."""
     needed: Filters
-    """Filters that every row passes that the query uses."""
+
+    @property
+    def pruned_by(self) -> Filters:
+        """The filters that left out files; empty if no file was left out."""
+        return self.needed if self.plan.pruned_files else ()
 
 
 @dataclass
@@ -67,7 +69,7 @@ class ScanPlans:
         if plan is None:
             plan = view.scan_plan(table, within=filters)
             known.keep(filters, plan)
-        return _scan(plan, filters)
+        return Scan(plan, filters)
 
     def _first(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> Scan:
         used: list[Filters] = []
@@ -82,8 +84,4 @@ class ScanPlans:
         others = {key: known for key, known in self._known.items() if key[:2] != (lake, table.table_id) or key[2].revision is None}
         self._known = others | {(lake, table.table_id, version): _Cached(len(plan.files) + plan.pruned_files)}
         self._known[lake, table.table_id, version].keep(filters, plan)
-        return _scan(plan, filters)
-
-
-def _scan(plan: ScanPlan, filters: Filters) -> Scan:
-    return Scan(plan, filters if plan.pruned_files else (), filters)
+        return Scan(plan, filters)

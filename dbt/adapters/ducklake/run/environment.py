@@ -283,10 +283,7 @@ class Environment:
 
         @cache
         def within() -> Sequence[ColumnFilter]:
-            if condition is None:
-                return ()
-            settings = self.planning.settings()
-            return filters_for_condition(condition, table, alias, lambda: settings.zone_is_utc) if settings.can_prune else ()
+            return () if condition is None else filters_for_condition(condition.text, table, alias, self.planning.settings())
 
         plan = self.transaction.scan_plan(table, within=within)
         self.note_scan(table, plan)

@@ -15,7 +15,7 @@ from ..lake.merge import merge
 from ..lake.merge_request import MergeRequest
 from ..lake.tables import required_table
 from ..plan.defaults import default_sql
-from ..plan.filters import filters_for_join
+from ..plan.filters import filters_for_condition
 from ..plan.keys import equal_keys, only_compares, only_equal_keys, uses_as_column
 from ..plan.virtual import expressions, source_with_virtual, virtual_columns, virtual_columns_of_target
 from ..spark.rows.match import When
@@ -60,7 +60,6 @@ def run_merge(env: Environment, statement: Merge) -> Result:
     sides = _Sides(side_of(table, statement.alias, statement.name), Side(source_alias, plain.columns), names)
     target_alias = sides.target.alias
     condition = env.bound(with_columns(statement.condition, *sides.of("matched")), names)
-    settings = env.planning.settings()
     texts = [part.text for part in expressions(statement)]
 
     def clauses(kind: str) -> list[When]:
@@ -78,7 +77,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
-        within=filters_for_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
+        within=filters_for_condition(condition, table, target_alias, env.planning.settings(), only_qualified=True),
         virtual=virtual_columns_of_target(statement, table, target_alias, plain.columns),
         asks_for_files=ask_for_files(texts),
         planned=lambda plan: target.note_scan(table, plan),
