@@ -14,9 +14,9 @@ from ..sql.inspection import call_arguments
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Name
-from .arguments import Parameter, boolean, identifier, parts
+from .arguments import Parameter, boolean, identifier, named, parts
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, place_of, resolve_call
 from .result import Result, ResultColumn, local
 
 NAME = "changes"
@@ -76,8 +76,7 @@ def _changes(env: Environment, given: Arguments) -> Result:
 
 
 def _positions(env: Environment, given: Arguments) -> Result:
-    schema = given["schema"] or (env.schema if given["table_name"] else None)
-    return local("POSITIONS", COLUMNS, position_rows(env.context, schema, given["table_name"], lambda lake: _context(env, lake)))
+    return local("POSITIONS", COLUMNS, position_rows(env.context, *place_of(env, given), lambda lake: _context(env, lake)))
 
 
 def _context(env: Environment, lake: str) -> Context:
@@ -92,9 +91,8 @@ CHANGES = Procedure(
     (
         Parameter("table_name", identifier, required=True),
         Parameter("model", parts, required=True, only_named=True),
-        Parameter("full_build", boolean, only_named=True),
-        Parameter("old_versions", boolean, only_named=True),
+        *named(full_build=boolean, old_versions=boolean),
     ),
     in_schema=True,
 )
-POSITIONS = Procedure(_positions, (Parameter("table_name", identifier, only_named=True), Parameter("schema", identifier, only_named=True)))
+POSITIONS = Procedure(_positions, named(table_name=identifier, schema=identifier))

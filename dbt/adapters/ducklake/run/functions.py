@@ -29,7 +29,7 @@ from ..spark.rows.frames import local_frame
 from ..sql.inspection import call_arguments
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Reference
-from .arguments import Parameter, identifier, integer, snapshot_or_timestamp, timestamp
+from .arguments import Parameter, identifier, integer, named, snapshot_or_timestamp, timestamp
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
@@ -79,9 +79,8 @@ def _change_feed_function(
         frame = frame.drop(*hidden)
         return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
 
-    parameters = [Parameter("table_name", identifier, required=True)]
-    parameters += [Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot")]
-    return Procedure(run, tuple(parameters), in_schema=True)
+    snapshots = (Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot"))
+    return Procedure(run, (_TABLE, *snapshots), in_schema=True)
 
 
 def _snapshots(env: Environment, given: Arguments) -> Result:
@@ -134,28 +133,14 @@ def _settings(env: Environment, _given: Arguments) -> Result:
     return local("SETTINGS", columns, [(catalog.database_kind, f"dbt-ducklake {package_version}", catalog.data_path)])
 
 
+_TABLE = Parameter("table_name", identifier, required=True)
 FUNCTIONS: dict[str, Procedure] = {
-    "snapshots": Procedure(_snapshots, (Parameter("limit", integer, only_named=True),)),
+    "snapshots": Procedure(_snapshots, named(limit=integer)),
     "current_snapshot": Procedure(_current_snapshot),
     "last_committed_snapshot": Procedure(_last_committed_snapshot),
     "table_info": Procedure(_table_info),
-    "history": Procedure(
-        _history,
-        (
-            Parameter("table_name", identifier, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("limit", integer, only_named=True),
-        ),
-    ),
-    "list_files": Procedure(
-        _list_files,
-        (
-            Parameter("table_name", identifier, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("snapshot_version", integer, only_named=True),
-            Parameter("snapshot_time", timestamp, only_named=True),
-        ),
-    ),
+    "history": Procedure(_history, (_TABLE, *named(schema=identifier, limit=integer))),
+    "list_files": Procedure(_list_files, (_TABLE, *named(schema=identifier, snapshot_version=integer, snapshot_time=timestamp))),
     "options": Procedure(_options),
     "settings": Procedure(_settings),
     "table_changes": _change_feed_function(table_changes),

@@ -11,13 +11,13 @@ from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call, Checkpoint, Statement
-from .arguments import TRUE, Parameter, boolean, constant, identifier, strings, text
+from .arguments import TRUE, Parameter, boolean, constant, identifier, named, strings, text
 from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, key_of, place_of, resolve_call
 from .result import Result, local
 
 
@@ -52,8 +52,8 @@ def _set_commit_message(env: Environment, given: Arguments) -> Result:
 
 
 def _set_option(env: Environment, given: Arguments) -> Result:
-    schema = given["schema"] or (env.schema if given["table_name"] else None)
-    set_option(env.context, given["key"], given["value"], schema=schema or None, table=given["table_name"] or None)
+    schema, table = place_of(env, given)
+    set_option(env.context, given["key"], given["value"], schema=schema, table=table)
     return Result("SET OPTION")
 
 
@@ -84,8 +84,7 @@ PROCEDURES: dict[str, Procedure] = {
         (
             Parameter("key", text, required=True),
             Parameter("value", constant, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("table_name", identifier, only_named=True),
+            *named(schema=identifier, table_name=identifier),
         ),
     ),
     "add_data_files": Procedure(
@@ -93,14 +92,11 @@ PROCEDURES: dict[str, Procedure] = {
         (
             Parameter("table_name", identifier, required=True),
             Parameter("files", strings, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("allow_missing", boolean, only_named=True),
-            Parameter("ignore_extra_columns", boolean, only_named=True),
-            Parameter("hive_partitioning", boolean, only_named=True),
+            *named(schema=identifier, allow_missing=boolean, ignore_extra_columns=boolean, hive_partitioning=boolean),
         ),
     ),
     **FUNCTIONS,
-    **CLONE,
+    "clone": CLONE,
     "diff": DIFF,
     **MAINTENANCE,
     "migrate": Procedure(_migrate),
