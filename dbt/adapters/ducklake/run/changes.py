@@ -9,7 +9,6 @@ from ..format.identifiers import fold
 from ..lake.context import Context
 from ..lake.positions import COLUMNS, Input, all_rows, input_changes, obstacles, position_rows, required_input, set_positions
 from ..lake.tables import required_table
-from ..spark.rows.fetch import column_types, fetch
 from ..sql.inspection import call_arguments
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
@@ -17,7 +16,7 @@ from ..sql.values import Call, Name
 from .arguments import Parameter, boolean, identifier, named, parts
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, place_of, resolve_call
-from .result import Result, ResultColumn, local
+from .result import Result, local, queried
 
 NAME = "changes"
 
@@ -69,10 +68,8 @@ def _changes(env: Environment, given: Arguments) -> Result:
         raise StatementError(f"{schema}.{name} cannot read its own changes; read those of its inputs")
     source = _input(env, given)
     if given["full_build"]:
-        frame = all_rows(source)
-    else:
-        frame = input_changes(source, required_table(target.context, schema, name), old_versions=bool(given["old_versions"]))
-    return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+        return queried(all_rows(source))
+    return queried(input_changes(source, required_table(target.context, schema, name), old_versions=bool(given["old_versions"])))
 
 
 def _positions(env: Environment, given: Arguments) -> Result:

@@ -24,7 +24,6 @@ from ..lake.tables import required_table
 from ..plan.bound import BoundCall
 from ..plan.names import Names
 from ..plan.resolve import version_of
-from ..spark.rows.fetch import column_types, fetch
 from ..spark.rows.frames import local_frame
 from ..sql.inspection import call_arguments
 from ..sql.tokens import Cursor, Source
@@ -33,7 +32,7 @@ from .arguments import Parameter, identifier, integer, named, snapshot_or_timest
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
-from .result import Result, ResultColumn, local
+from .result import Result, local, queried
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,8 +75,7 @@ def _change_feed_function(
 
     def run(env: Environment, given: Arguments) -> Result:
         frame = read(env.context, given["schema_name"], given["table_name"], given["start_snapshot"], given["end_snapshot"])
-        frame = frame.drop(*hidden)
-        return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+        return queried(frame.drop(*hidden))
 
     snapshots = (Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot"))
     return Procedure(run, (_TABLE, *snapshots), in_schema=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StatementError
 from ..plan.resolve import resolve
 from ..spark.errors import require_plan
-from ..spark.rows.fetch import column_types, fetch, with_line
+from ..spark.rows.fetch import with_line
 from ..spark.session.node_settings import require_protected, restore_protected
 from ..spark.session.settings import require_allowed_setting
 from ..sql import values as v
@@ -33,7 +33,7 @@ from .environment import Environment
 from .inspect import run_describe, run_describe_detail, run_describe_history, run_show, run_show_properties
 from .merge import run_merge
 from .procedures import run_call
-from .result import FilesWritten, Result, ResultColumn
+from .result import FilesWritten, Result, queried
 from .rows import run_delete, run_insert, run_truncate, run_update
 from .show_create import run_show_create
 from .temporary_views import run_create_temporary_view
@@ -109,8 +109,7 @@ def _rows(env: Environment, frame: DataFrame, query: v.Sql) -> Result:
         require_plan([row[0] for row in frame.collect()], env.state.registry.user_names)
         if env.reads:
             frame = with_line(frame, "\n".join(["== Files ==", *map(str, env.reads)]))
-    columns = tuple(ResultColumn(*column) for column in column_types(frame))
-    return Result("OK", columns=columns, frame=frame, fetcher=fetch)
+    return queried(frame)
 
 
 def _passed_through(env: Environment, query: v.Sql) -> Result:

@@ -31,6 +31,7 @@ from ..run.procedures import is_maintenance
 from ..run.result import Result, observed
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
+from ..spark.rows.fetch import fetch
 from ..spark.rows.frames import local_frame
 from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual
 from ..sql.parse import parse
@@ -101,7 +102,7 @@ class LakeSession(TransactionalWork):
                 return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
-                return replace(result, fetcher=self._fetcher(statement, result, step))
+                return replace(result, fetcher=self._fetcher(statement, result.frame, step))
             return result if step is None or result.counts is None else observed(result, step.mark_counts_read)
 
     def _statement(self, statement: Statement) -> Result:
@@ -297,20 +298,20 @@ class LakeSession(TransactionalWork):
         conf = self.spark().conf
         return lambda key, default: conf.get(key, default) or default
 
-    def _fetcher(self, statement: Statement, result: Result, step: Step | None) -> Callable[[DataFrame, int | None], list[tuple[Any, ...]]]:
-        fetch, journal = result.fetcher, self._journal
-        assert fetch is not None
+    def _fetcher(self, statement: Statement, frame: DataFrame, step: Step | None) -> Callable[[int | None], list[tuple[Any, ...]]]:
+        """Return the function that fetches the rows of a query; the query runs again if they cannot be read at its snapshot any more."""
+        journal = self._journal
 
         def fetch_again(limit: int | None) -> list[tuple[Any, ...]]:
             current = self._statement(statement) if step is None else step.result
-            return [] if current.frame is None else self._fetched(fetch, current.frame, limit)
+            return [] if current.frame is None else self._fetched(current.frame, limit)
 
-        def fetch_rows(frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
+        def fetch_rows(limit: int | None) -> list[tuple[Any, ...]]:
             in_own_transaction = step is not None and journal is self._journal
             with self.job_group(self._description):
                 self.spark()
                 try:
-                    rows = fetch_again(limit) if in_own_transaction else self._fetched(fetch, frame, limit)
+                    rows = fetch_again(limit) if in_own_transaction else self._fetched(frame, limit)
                 except ConflictError as conflict:
                     if self._journal is not None and not in_own_transaction:
                         raise
@@ -328,9 +329,7 @@ class LakeSession(TransactionalWork):
 
         return fetch_rows
 
-    def _fetched(
-        self, fetch: Callable[[DataFrame, int | None], list[tuple[Any, ...]]], frame: DataFrame, limit: int | None
-    ) -> list[tuple[Any, ...]]:
+    def _fetched(self, frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
         self._require_not_cancelled()
         try:
             return fetch(frame, limit)
