@@ -32,7 +32,7 @@ from ..run.result import Result, observed
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
 from ..spark.rows.fetch import fetch
-from ..spark.rows.frames import local_frame
+from ..spark.rows.frames import local_frame, to_dataframe
 from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual
 from ..sql.parse import parse
 from ..sql.references import references
@@ -170,8 +170,7 @@ class LakeSession(TransactionalWork):
     def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
         """Return the columns of a table, view or temporary view with Spark's types, now or at a snapshot or timestamp."""
         at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
-        with self.job_group("columns"):
-            return self.record_read(lambda: self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0])
+        return self._run_step("columns", lambda env: describe_columns(env, Name(tuple(parts)), at), whole_result)
 
     def record_read(self, read: Callable[[], T]) -> T:
         """Read from the lake. If the open transaction is replayed, `read` must return the same then."""
@@ -185,8 +184,6 @@ class LakeSession(TransactionalWork):
 
     def to_dataframe(self, rows: Any) -> DataFrame:
         """Convert a PySpark, pandas, pandas-on-Spark, polars or Arrow table to a DataFrame of this session."""
-        from ..spark.rows.frames import to_dataframe
-
         with self.job_group("rows of a Python model"):
             return to_dataframe(self.spark(), rows)
 
@@ -196,8 +193,7 @@ class LakeSession(TransactionalWork):
         Returns:
             The number of rows.
         """
-        with self.job_group(f"cache {name}"):
-            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], not_received)[0]
+        return self._run_step(f"cache {name}", lambda env: cache_rows(env, name))
 
     def load_seed(
         self,
@@ -226,16 +222,11 @@ class LakeSession(TransactionalWork):
         new = [NewColumn(column, parse_type(kind)) for column, kind in columns]
         kept = list(rows)
 
-        def loaded(env: Environment) -> int:
+        def load(env: Environment) -> int:
             context = env.lakes.contexts[lake]()
-            in_zone = in_session_zone(env.lakes, context)
-            return load_rows(context, schema, name, new, kept, rebuild=rebuild, in_zone=in_zone)
+            return load_rows(context, schema, name, new, kept, rebuild=rebuild, in_zone=in_session_zone(env.lakes, context))
 
-        def load() -> int:
-            return self._run(loaded)[0]
-
-        with self.job_group(f"seed {schema}.{name}"):
-            return self._record_step(load, not_received)[0]
+        return self._run_step(f"seed {schema}.{name}", load)
 
     def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
         """Stage the positions of a model: for each input, the snapshot up to which the model has read its changes.
@@ -247,12 +238,7 @@ class LakeSession(TransactionalWork):
             query: the model's query.
             rebuilt: the model was built from all rows of its inputs.
         """
-
-        def stage() -> None:
-            self._run(lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
-
-        with self.job_group("positions"):
-            self._record_step(stage, not_received)
+        self._run_step("positions", lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
     def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
         """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions."""
@@ -260,6 +246,11 @@ class LakeSession(TransactionalWork):
             return self._run(lambda env: position_obstacles(env, Name(tuple(model))))[0]
 
     # -- internal --------------------------------------------------------------------------------------------------------------
+
+    def _run_step(self, description: str, action: Callable[[Environment], T], received: Callable[[Any], Any] = not_received) -> T:
+        """Run an action as `_run` does, described in Spark's UI, and record it as a step of the open transaction if one is open."""
+        with self.job_group(description):
+            return self._record_step(lambda: self._run(action)[0], received)[0]
 
     def _environment(self, transactions: Transactions) -> Environment:
         def context_of(lake: str) -> Context:
