@@ -221,6 +221,14 @@ class TestHold:
         lake.commit()
         assert not kept()
 
+    def test_a_cached_view_outlasts_the_transaction_that_creates_another_one(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TEMPORARY VIEW r AS SELECT id FROM t WHERE id = 1")
+        lake.begin()
+        lake.cache("r")
+        lake.execute("CREATE TEMPORARY VIEW other AS SELECT 2 AS id")
+        lake.commit()
+        assert rows(lake, "SELECT * FROM r, other") == [(1, 2)]
+
 
 class TestViews:
     def test_the_error_names_a_view_whose_column_was_dropped(self, lake: LakeSession) -> None:

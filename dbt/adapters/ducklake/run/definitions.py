@@ -209,12 +209,12 @@ def run_drop_function(env: Environment, statement: DropFunction) -> Result:
 
 def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
     """Run DROP TABLE and DROP VIEW; a temporary view hides a relation with the same one-part name."""
-    parts = statement.name.parts
     if env.is_temporary(statement.name):
+        view = statement.name.parts[-1]
         if env.names.temporary_view(statement.name) is not None:
-            env.drop_temporary(parts[-1])
+            env.state.drop_views(lambda name: name == fold(view))
         else:
-            drop_temporary_view(env.spark, parts[-1])
+            drop_temporary_view(env.spark, view)
         return Result("DROP VIEW")
     drop = drop_table if statement.kind == "table" else drop_view
     target, schema, name = env.place(statement.name)

@@ -23,7 +23,7 @@ from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
 from ..spark.read.unneeded import unneeded_columns
 from ..spark.rows.fetch import column_types
-from ..spark.session.temporary import Setting, session_settings, timestamp_value
+from ..spark.session.temporary import timestamp_value
 from ..sql.references import rows_of
 from ..sql.values import Name, Sql, TimeTravel
 from .registry import ScanRegistry
@@ -67,11 +67,16 @@ class SessionState:
         self.cached = {}
         self.setting_changes += 1
 
-    def forget_hidden(self, in_spark: Callable[[str], bool]) -> None:
-        """Forget the temporary views that a Spark view with the same name now hides."""
-        hidden = {name for name in (*self.temporary, *self.cached) if in_spark(name)}
-        self.temporary = {name: view for name, view in self.temporary.items() if name not in hidden}
-        self.cached = {name: rows for name, rows in self.cached.items() if name not in hidden}
+    def add_view(self, view: TemporaryView) -> None:
+        """Add a temporary view, which replaces one with the same name."""
+        key = fold(view.name)
+        self.drop_views(lambda name: name == key)
+        self.temporary = {**self.temporary, key: view}
+
+    def drop_views(self, is_dropped: Callable[[str], bool]) -> None:
+        """Drop the temporary views for whose folded name the function returns true."""
+        self.temporary = {name: view for name, view in self.temporary.items() if not is_dropped(name)}
+        self.cached = {name: rows for name, rows in self.cached.items() if not is_dropped(name)}
 
 
 @dataclass(frozen=True)
@@ -258,13 +263,15 @@ class Environment:
         known = self._cached_columns(bound)
         return self._cache_columns(bound, column_types(self.frame(bound))) if known is None else known
 
-    def set_columns(self, name: Name, columns: Sequence[tuple[str, str]]) -> None:
-        """Cache the columns of a temporary view that Spark has just analyzed.
+    def add_view(self, view: TemporaryView, columns: Sequence[tuple[str, str]]) -> None:
+        """Add a temporary view, whose columns Spark has just analyzed, to the session.
 
         Raises:
             LakeError: the view reads itself.
         """
-        self._cache_columns(resolve(rows_of(name), self.names, self.planning), columns)
+        names = replace(self.names, temporary={**self.names.temporary, fold(view.name): view})
+        self._cache_columns(resolve(rows_of(Name((view.name,))), names, self.planning), columns)
+        self.state.add_view(view)
 
     def _cached_columns(self, bound: Bound) -> Sequence[tuple[str, str]] | None:
         return self.state.columns.get((bound, self.planning.settings())) if self.state.columns else None
@@ -294,26 +301,3 @@ class Environment:
         """Record the files that are read of a table that the statement changes."""
         read = TableAt(self.lake, table.schema_name, table.name, self.transaction.snapshot.snapshot_id)
         self.reads.append(FilesRead.from_plan(read, plan))
-
-    # -- temporary views -------------------------------------------------------------------------------------------------------
-
-    def with_temporary(self, view: TemporaryView) -> Environment:
-        """Return this environment with a temporary view added, which replaces one with the same name."""
-        return self.with_names(replace(self.names, temporary={**self.names.temporary, fold(view.name): view}))
-
-    def keep_temporary(self) -> None:
-        """Store the temporary views of this environment in the session."""
-        views = self.names.temporary.items()
-        self.state.temporary = {name: view for name, view in views if isinstance(view, TemporaryView)}
-        self.state.cached = {name: view for name, view in views if isinstance(view, BoundRows)}
-
-    def drop_temporary(self, name: str) -> None:
-        """Drop a temporary view of the session."""
-        key = fold(name)
-        self.state.temporary = {other: view for other, view in self.state.temporary.items() if other != key}
-        self.state.cached = {other: rows for other, rows in self.state.cached.items() if other != key}
-
-
-def settings_of(setting: Setting, changes: int) -> Settings:
-    """Return the settings of a Spark session that change what SQL means."""
-    return Settings(*session_settings(setting), changes=changes)

@@ -127,7 +127,7 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
         )
     result = _rows(env, env.frame(env.resolve(query)), query)
     env.state.registry.keep()
-    env.state.forget_hidden(env.names.in_spark)
+    env.state.drop_views(env.names.in_spark)  # a view of Spark now hides those with its name
     if change is not None and change.key is None:
         restore_protected(env.spark)
     require_protected(env.spark)  # the text of EXECUTE IMMEDIATE, or with variables, does not show which settings it changes

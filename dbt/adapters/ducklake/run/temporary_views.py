@@ -42,10 +42,8 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     named = (reference.name for reference in statement.query.references)
     visible = frozenset(fold(each.parts[-1]) for each in named if env.is_temporary(each))
     view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
-    updated = env.with_temporary(view)
     names = statement.columns or frame.columns
-    updated.set_columns(statement.name, [(column, type_name) for column, (_, type_name) in zip(names, column_types(frame), strict=True)])
-    updated.keep_temporary()
+    env.add_view(view, [(column, type_name) for column, (_, type_name) in zip(names, column_types(frame), strict=True)])
     return Result("CREATE TEMPORARY VIEW")
 
 

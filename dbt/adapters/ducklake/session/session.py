@@ -21,10 +21,11 @@ from ..lake.context import Context
 from ..lake.seed import load_rows
 from ..plan.names import Names
 from ..plan.resolve import Planning
+from ..plan.view import Settings
 from ..run.changes import model_positions, position_obstacles
 from ..run.checkpoint import run_checkpoint
 from ..run.defaults import in_session_zone
-from ..run.environment import Environment, OpenLakes, settings_of
+from ..run.environment import Environment, OpenLakes
 from ..run.functions import bound_call, frame_of_call
 from ..run.inspect import describe_columns, named_schema
 from ..run.procedures import is_maintenance
@@ -33,7 +34,7 @@ from ..run.statement import run
 from ..run.temporary_views import cache_rows
 from ..spark.rows.fetch import fetch
 from ..spark.rows.frames import local_frame, to_dataframe
-from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual
+from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual, session_settings
 from ..sql.parse import parse
 from ..sql.references import references
 from ..sql.values import (
@@ -180,7 +181,7 @@ class LakeSession(TransactionalWork):
         """Create a temporary view of this session on a DataFrame of this session."""
         self._prevent_replay("it used rows of a DataFrame, as Python models do")
         frame.createOrReplaceTempView(backquoted(name))
-        self._state.forget_hidden(self._is_in_spark)
+        self._state.drop_views(self._is_in_spark)  # the new view hides one with its name
 
     def to_dataframe(self, rows: Any) -> DataFrame:
         """Convert a PySpark, pandas, pandas-on-Spark, polars or Arrow table to a DataFrame of this session."""
@@ -258,7 +259,7 @@ class LakeSession(TransactionalWork):
 
         state, lakes = self._state, OpenLakes({lake: partial(context_of, lake) for lake in self.lake.names}, self._time_zone)
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
-        settings = cache(lambda: settings_of(self._setting(), state.setting_changes))
+        settings = cache(lambda: Settings(*session_settings(self._setting()), changes=state.setting_changes))
         planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call, self._warn_once)
         return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
 
