@@ -175,9 +175,9 @@ class ScanRegistry:
                 frame = self._view(relation, spark, text(relation.body))
             case BoundCall():
                 frame = frame_of_call(relation)
-            case BoundFunction(definition):
+            case BoundFunction(body):
                 name = self.new_name(relation.user_name)
-                spark.sql(f"CREATE TEMPORARY FUNCTION {backquoted(name)} {text(definition)}")
+                spark.sql(f"CREATE TEMPORARY FUNCTION {backquoted(name)} {text(body)}")
                 return name
         name = self.new_name(relation.user_name)
         frame.createOrReplaceTempView(name)
