@@ -14,10 +14,11 @@ from ..lake.alter import add_columns
 from ..lake.merge import merge
 from ..lake.merge_request import MergeRequest
 from ..lake.tables import required_table
+from ..plan.bound import BoundTable
 from ..plan.defaults import default_sql
 from ..plan.filters import filters_for_condition
 from ..plan.keys import equal_keys, only_compares, only_equal_keys, uses_as_column
-from ..plan.virtual import expressions, source_with_virtual, virtual_columns, virtual_columns_of_target
+from ..plan.virtual import expressions, source_with_virtual, virtual_columns_of_target
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
 from ..sql.values import Merge, MergeClause, Name, Sql
@@ -90,11 +91,10 @@ def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, 
     text = source_with_virtual(statement, alias)
     bound = env.resolve(text)
     rows = env.rows(replace(bound, pieces=("SELECT * FROM ", *bound.pieces)))
-    reference = text.references[0] if text is not statement.source else None
-    found = None if reference is None else env.find(reference.name, reference.at)
-    if reference is None or found is None or not isinstance(found.relation, Table):
+    if text is statement.source:
         return rows, rows
-    return rows, rows.drop(*virtual_columns(reference.virtual, found.relation))
+    shown = [name for each in bound.relations if isinstance(each, BoundTable) for name in each.virtual]
+    return rows, rows.drop(*shown) if shown else rows
 
 
 def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:

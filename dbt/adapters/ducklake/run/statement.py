@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
-from ..plan.resolve import resolve
 from ..spark.errors import require_plan
 from ..spark.rows.fetch import with_line
 from ..spark.session.node_settings import require_protected, restore_protected
@@ -120,12 +119,13 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
     env.state.setting_changes += 1
     words = query.text.upper().split(None, 6)
     stores_names = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
-    if stores_names and resolve(query, env.names, env.planning).reads_lake:
+    bound = env.resolve(query)
+    if stores_names and bound.reads_lake:
         raise StatementError(
             "a temporary function or global temporary view cannot read tables of a lake, because it would always show their current rows: "
             "use CREATE FUNCTION schema.name or CREATE VIEW schema.name, which store it in the lake"
         )
-    result = _rows(env, env.frame(env.resolve(query)), query)
+    result = _rows(env, env.frame(bound), query)
     env.state.registry.keep()
     env.state.drop_views(env.names.in_spark)  # a view of Spark now hides those with its name
     if change is not None and change.key is None:
