@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,7 +22,6 @@ from .filters import Filters, filters_for_reference
 from .names import Found, Names, TemporaryView
 from .scans import ScanPlans
 from .view import LakeView, Settings, Version
-from .virtual import virtual_columns
 
 MAX_DEPTH = 64
 """How deep views and functions may be nested."""
@@ -110,6 +109,11 @@ def _column_names(bound: Bound, seen: set[int]) -> Iterator[str]:
                 yield from _column_names(body, seen)
             case _:
                 pass
+
+
+def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Return those of the named virtual columns that no column of the table hides."""
+    return tuple(name for name in named if table.column(name) is None)
 
 
 def version_of(names: Names, view: LakeView) -> Version:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,11 @@ from ..plan.bound import BoundTable
 from ..plan.defaults import default_sql
 from ..plan.filters import filters_for_condition
 from ..plan.keys import equal_keys, only_compares, only_equal_keys, uses_as_column
-from ..plan.virtual import expressions, source_with_virtual, virtual_columns_of_target
+from ..plan.resolve import virtual_columns
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
-from ..sql.values import Merge, MergeClause, Name, Sql
+from ..sql.tokens import tokenize
+from ..sql.values import VIRTUAL_COLUMNS, Merge, MergeClause, Name, Sql
 from .environment import Environment
 from .registry import ask_for_files
 from .result import Result, changed
@@ -61,7 +62,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
     sides = _Sides(side_of(table, statement.alias, statement.name), Side(source_alias, plain.columns), names)
     target_alias = sides.target.alias
     condition = env.bound(with_columns(statement.condition, *sides.of("matched")), names)
-    texts = [part.text for part in expressions(statement)]
+    texts = [part.text for part in _expressions(statement)]
 
     def clauses(kind: str) -> list[When]:
         return [_clause(env, table, clause, sides) for clause in statement.clauses if clause.kind == kind]
@@ -79,7 +80,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
         within=filters_for_condition(condition, table, target_alias, env.planning.settings(), only_qualified=True),
-        virtual=virtual_columns_of_target(statement, table, target_alias, plain.columns),
+        virtual=_virtual_columns_of_target(statement, table, target_alias, plain.columns),
         asks_for_files=ask_for_files(texts),
         planned=lambda plan: target.note_scan(table, plan),
     )
@@ -88,7 +89,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
 
 def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
     """Return the rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
-    text = source_with_virtual(statement, alias)
+    text = _source_with_virtual(statement, alias)
     bound = env.resolve(text)
     rows = env.rows(replace(bound, pieces=("SELECT * FROM ", *bound.pieces)))
     if text is statement.source:
@@ -143,3 +144,44 @@ def _by_position(table: Table, clause: MergeClause, source_columns: Sequence[str
             f"which has {len(source_columns)}. Name the columns to set instead"
         )
     return {column.name: source for column, source in zip(table.columns, source_columns, strict=True)}
+
+
+# -- virtual columns ---------------------------------------------------------------------------------------------------------------
+
+
+def _virtual_columns_of_target(statement: Merge, table: Table, alias: str, source_columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the virtual columns of the target. An unqualified name belongs to the source, if the source has such a column."""
+    parts = list(_expressions(statement, with_inserts=False))
+    own = _qualified(parts, alias)
+    in_source = {fold(name) for name in source_columns} - own
+    named = {name for part in parts for name in part.virtual} - in_source
+    return virtual_columns((name for name in VIRTUAL_COLUMNS if name in named), table)
+
+
+def _source_with_virtual(statement: Merge, alias: str) -> Sql:
+    """Return the source; if it is a name, it shows the virtual columns that the statement qualifies with its alias."""
+    source = statement.source
+    named = _qualified(_expressions(statement), alias)
+    if not named or len(source.references) != 1 or source.references[0].end - source.references[0].start != len(source.text):
+        return source
+    shown = tuple(name for name in VIRTUAL_COLUMNS if name in named)
+    return replace(source, references=(replace(source.references[0], virtual=shown),))
+
+
+def _expressions(statement: Merge, *, with_inserts: bool = True) -> Iterator[Sql]:
+    """Return the conditions and the assigned values of a MERGE; without `with_inserts`, not those of rows to insert."""
+    yield statement.condition
+    for clause in statement.clauses:
+        if with_inserts or clause.kind != "not_matched":
+            yield from (text for text in (clause.condition, *(each.value for each in clause.assignments)) if text is not None)
+
+
+def _qualified(parts: Iterable[Sql], alias: str) -> set[str]:
+    """Return the virtual columns that are named as `alias.column`."""
+    found = set()
+    for part in parts:
+        tokens = tokenize(part.text) if part.virtual else ()
+        for one, dot, column in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            if dot.word == "." and one.is_identifier and column.is_identifier and fold(one.identifier) == fold(alias):
+                found.add(fold(column.identifier))
+    return found & set(VIRTUAL_COLUMNS)

@@ -19,7 +19,7 @@ from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
-from ..plan.virtual import virtual_columns
+from ..plan.resolve import virtual_columns
 from ..spark.values.conform import is_changed_when_stored, stored_text
 from ..sql.rows import fill_defaults
 from ..sql.values import Delete, Insert, Name, PartitionKey, Sql, Truncate, Update
