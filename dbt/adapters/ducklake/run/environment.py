@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone, tzinfo
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,7 +26,7 @@ from ..spark.rows.fetch import column_types
 from ..spark.session.temporary import timestamp_value
 from ..sql.references import rows_of
 from ..sql.values import Name, Sql, TimeTravel
-from .registry import ScanRegistry
+from .registry import Registering, ScanRegistry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -229,7 +229,8 @@ class Environment:
 
     def text(self, bound: Bound) -> str:
         """Return the text for Spark, after registering its relations in Spark."""
-        return self.state.registry.text(bound, self.spark, self.planning.settings(), lambda call: self.frame_of_call(self, call))
+        how = Registering(self.spark, self.planning.settings(), partial(self.frame_of_call, self))
+        return self.state.registry.text(bound, how)
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """Resolve SQL and return it for Spark."""
