@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..format.constraints import Constraint, constraints_of
 from ..format.identifiers import INFORMATION_SCHEMA, backquoted, fold, spark_literal
@@ -16,10 +16,7 @@ from ..format.objects import Relation, Table, View
 from ..format.types import data_type_of, decimal_parameters, spark_name
 from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
 from ..translate.dialects import PLACEHOLDER
-
-if TYPE_CHECKING:
-    from .view import LakeView
-
+from .view import LakeView
 
 _PLACE = (("table_catalog", "string"), ("table_schema", "string"), ("table_name", "string"))
 _TABLES = (*_PLACE, ("table_type", "string"), ("table_comment", "string"))

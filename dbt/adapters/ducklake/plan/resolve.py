@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeVar
 
 from ..errors import LakeError, NotFoundError, StatementError
 from ..format.identifiers import backquoted, fold, spark_literal
@@ -32,12 +31,6 @@ _QUOTED_COLUMN_WARNING = (
 )
 """DuckDB reads the column, Spark a string."""
 
-T = TypeVar("T")
-
-
-def ignore(_message: str) -> None:
-    """Ignore a warning."""
-
 
 @dataclass(frozen=True)
 class Planning:
@@ -52,7 +45,7 @@ class Planning:
     usual_literals: Callable[[], bool]
     plans: ScanPlans
     call: Callable[[Names, Reference], BoundCall | None]
-    warn: Callable[[str], None] = ignore
+    warn: Callable[[str], None] = lambda _message: None
 
 
 def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = ()) -> Bound:

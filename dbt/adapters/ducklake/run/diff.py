@@ -77,7 +77,7 @@ def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
     snapshot = None if at is None else _resolved(owner, at)
     travel = None if snapshot is None else TimeTravel(version=snapshot.snapshot_id)
     try:
-        found = env.find(name, travel)
+        found = env.names.find(name, travel)
     except NotFoundError as error:
         if snapshot is None:
             raise

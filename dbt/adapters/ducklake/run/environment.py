@@ -17,7 +17,7 @@ from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
 from ..plan.filters import filters_for_condition
-from ..plan.names import Found, Names, TemporaryView
+from ..plan.names import Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
@@ -203,14 +203,6 @@ class Environment:
         names, schema = self.names.schema_place(name)
         return self.with_names(names), schema
 
-    def find(self, name: Name, at: TimeTravel | None = None) -> Found | None:
-        """Return the relation that a name means; see `Names.find`."""
-        return self.names.find(name, at)
-
-    def is_temporary(self, name: Name) -> bool:
-        """Whether a name means a temporary view."""
-        return self.names.is_temporary(name)
-
     def localized(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call; a timestamp without a zone gets the session's zone."""
         return {
@@ -219,9 +211,11 @@ class Environment:
 
     # -- SQL -------------------------------------------------------------------------------------------------------------------
 
-    def resolve(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
-        """Return the text with values for its names, and record the files and rows that it reads."""
+    def resolve(self, sql: Sql, known: tuple[Name, ...] = (), *, only_columns: bool = False) -> Bound:
+        """Return the text with values for its names; record the files and rows that it reads, unless only its columns matter."""
         bound = resolve(sql, self.names, self.planning, known)
+        if only_columns:
+            return bound
         self.reads.extend(bound.reads)
         for rows in bound.depends_on:
             self.lakes.contexts[rows.lake]().transaction.record_read(rows.table_id, rows.filters)
@@ -251,17 +245,13 @@ class Environment:
         return self.state.registry.query(bound, self.text(bound), self.spark)
 
     def analyzed(self, sql: Sql) -> DataFrame:
-        """Analyze a query of which only the columns matter: no rows are recorded as read."""
-        return self.frame(resolve(sql, self.names, self.planning))
-
-    def analyzed_text(self, sql: Sql) -> str:
-        """Return SQL for Spark, as `bound` does, without recording rows as read."""
-        return self.text(resolve(sql, self.names, self.planning))
+        """Analyze a query of which only the columns matter."""
+        return self.frame(self.resolve(sql, only_columns=True))
 
     def columns(self, name: Name, at: TimeTravel | None = None) -> Sequence[tuple[str, str]]:
         """Return the name and Spark's name of the type of each column of a view. Spark analyzes the view unless they are cached."""
-        bound = resolve(rows_of(name, at), self.names, self.planning)
-        known = self._cached_columns(bound)
+        bound = self.resolve(rows_of(name, at), only_columns=True)
+        known = self.state.columns.get((bound, self.planning.settings())) if self.state.columns else None
         return self._cache_columns(bound, column_types(self.frame(bound))) if known is None else known
 
     def add_view(self, view: TemporaryView, columns: Sequence[tuple[str, str]]) -> None:
@@ -270,12 +260,9 @@ class Environment:
         Raises:
             LakeError: the view reads itself.
         """
-        names = replace(self.names, temporary={**self.names.temporary, fold(view.name): view})
-        self._cache_columns(resolve(rows_of(Name((view.name,))), names, self.planning), columns)
+        updated = self.with_names(replace(self.names, temporary={**self.names.temporary, fold(view.name): view}))
+        self._cache_columns(updated.resolve(rows_of(Name((view.name,))), only_columns=True), columns)
         self.state.add_view(view)
-
-    def _cached_columns(self, bound: Bound) -> Sequence[tuple[str, str]] | None:
-        return self.state.columns.get((bound, self.planning.settings())) if self.state.columns else None
 
     def _cache_columns(self, bound: Bound, columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
         if bound.has_fixed_columns:

@@ -84,7 +84,7 @@ def run(env: Environment, statement: v.Statement) -> Result:
         case v.PassThrough(query):
             result = _passed_through(env, query)
         case v.Foreign(name, instead, query):
-            if env.find(name) is not None:
+            if env.names.find(name) is not None:
                 raise StatementError(instead)
             result = _passed_through(env, query)
         case _:

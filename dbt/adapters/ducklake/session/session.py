@@ -261,7 +261,7 @@ class LakeSession(TransactionalWork):
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
         settings = cache(lambda: Settings(*session_settings(self._setting()), changes=state.setting_changes))
         planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call, self._warn_once)
-        return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
+        return Environment(names, lakes, planning, state, lambda: self._spark is not None, self.in_transaction, frame_of_call)
 
     def _warn_once(self, message: str) -> None:
         """Log a warning only once per node, even if a statement is planned several times."""
@@ -269,9 +269,6 @@ class LakeSession(TransactionalWork):
         if key not in self._warned:
             self._warned.add(key)
             self.warn(message)
-
-    def _has_spark(self) -> bool:
-        return self._spark is not None
 
     def _is_in_spark(self, name: str) -> bool:
         return self._spark is not None and is_temporary_view(self._spark, name)
