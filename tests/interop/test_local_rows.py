@@ -221,3 +221,6 @@ def test_a_query_of_a_small_table_needs_no_scan_unless_it_names_files(both: Both
     assert both.rows("SELECT count(*), min(name) FROM v WHERE id > 5") == [(13, "10")]
     (names,) = set(both.session.execute("SELECT DISTINCT input_file_name() FROM v").fetch())
     assert names[0].endswith(".parquet"), "also when the function is outside of a view"
+    both.spark("CREATE VIEW w AS SELECT id, input_file_name() AS file FROM v")
+    found = both.session.execute("SELECT DISTINCT file FROM v JOIN w USING (id)").fetch()
+    assert found == [names], "also when the statement reads the same view without its files"

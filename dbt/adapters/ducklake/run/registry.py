@@ -67,8 +67,8 @@ class ScanRegistry:
         self.user_names: dict[str, str] = {}
         """The user's name of each view or function, for error messages."""
         self._tables: OrderedDict[_TableView, str] = OrderedDict()
-        self._others: dict[BoundRelation, str] = {}
-        """The views and functions of the current statement, without those of tables."""
+        self._others: dict[tuple[BoundRelation, bool], str] = {}
+        """The views and functions of the current statement without those of tables, by value and whether they may ask for files."""
         self._used: list[_TableView] = []
         """Those of the current statement."""
         self._numbers = itertools.count(1)
@@ -126,7 +126,7 @@ class ScanRegistry:
         if is_connect(spark):  # Spark Connect analyzes a result again when it is fetched
             self.keep()
             return
-        for relation, name in self._others.items():
+        for (relation, _), name in self._others.items():
             if isinstance(relation, BoundFunction):
                 self.user_names.pop(name, None)
                 spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {backquoted(name)}")
@@ -146,7 +146,8 @@ class ScanRegistry:
             self._tables.move_to_end(view)
             self._used.append(view)
         else:
-            name = self._others[relation] = self._others.get(relation) or self._register(relation, how)
+            other = relation, how.names_files
+            name = self._others[other] = self._others.get(other) or self._register(relation, how)
         self.user_names[name] = relation.user_name
         return name
 
