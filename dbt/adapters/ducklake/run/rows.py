@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,18 +13,19 @@ from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanP
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, PartitionField, Table
 from ..format.types import data_type_of, spark_name
-from ..lake.context import RowCounts
+from ..lake.context import Context, RowCounts
 from ..lake.delete import delete, truncate
-from ..lake.insert import insert
+from ..lake.insert import insert, insert_values
 from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
+from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.resolve import virtual_columns
 from ..spark.values.conform import is_changed_when_stored, stored_text
+from ..sql.constants import constant, constant_rows
 from ..sql.rows import fill_defaults
-from ..sql.values import Delete, Insert, Name, PartitionKey, Sql, Truncate, Update
-from .constant_rows import insert_constants
+from ..sql.values import Constant, Delete, Insert, Name, PartitionKey, Sql, Truncate, Update
 from .environment import Environment
 from .registry import ask_for_files
 from .result import Result, changed
@@ -40,7 +42,7 @@ def run_insert(env: Environment, statement: Insert) -> Result:
     target, table = changed_table(env, statement.name)
     named = _named_partition_fields(table, statement)
     query = _with_defaults(table, statement)
-    inserted = insert_constants(env, target.context, table, statement, query)
+    inserted = _insert_constants(env, target.context, table, statement, query)
     if inserted is not None:
         return changed("INSERT", RowCounts(inserted=inserted))
     rows = _in_table_columns(table, statement, env.query(query))
@@ -177,6 +179,57 @@ def _named_partition_fields(table: Table, statement: Insert) -> tuple[PartitionF
 def _dynamic_overwrite(env: Environment, table: Table) -> bool:
     mode = env.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static") or "static"
     return table.partitioning is not None and mode.lower() == "dynamic"
+
+
+# -- constants --------------------------------------------------------------------------------------------------------------------
+
+
+def _insert_constants(env: Environment, context: Context, table: Table, statement: Insert, query: Sql) -> int | None:
+    """Run INSERT INTO … VALUES or SELECT without FROM if all values are constants whose values in the columns are certain.
+
+    Args:
+        env: the environment of the statement.
+        context: the context of the table's lake.
+        table: the table.
+        statement: the statement.
+        query: its query, with defaults for the word DEFAULT.
+
+    Returns:
+        The number of rows; None if nothing was done, because Spark must run the statement.
+    """
+    if statement.overwrite or statement.by_name or statement.partition or statement.replace_where is not None:
+        return None
+    rows = constant_rows(query.text)
+    columns = None if rows is None else _constants_by_column(table, statement, rows)
+    if rows is None or columns is None or not all(map(can_store, table.columns)):
+        return None
+    settings = env.planning.settings()
+    if not (settings.ansi and settings.timestamps_are_instants and env.planning.usual_literals()):
+        return None
+    clock = Clock(datetime.now(timezone.utc), settings.zone_is_utc)
+    try:
+        values = [column_values(each, column, clock) for each, column in zip(columns, table.columns, strict=True)]
+    except NeedsSparkError:
+        return None
+    return insert_values(context, table, list(zip(*values, strict=True)))
+
+
+def _constants_by_column(table: Table, statement: Insert, rows: list[tuple[Constant, ...]]) -> list[list[Constant]] | None:
+    """Return the constants of each column of the table; None if a row has another number of values, or a default is not a constant."""
+    names = [column.name for column in table.columns] if statement.columns is None else statement.columns
+    places = {fold(find_column(table, (name,)).name): place for place, name in enumerate(names)}
+    if len(places) < len(names) or any(len(row) != len(names) for row in rows):
+        return None
+    columns = []
+    for column in table.columns:
+        place = places.get(fold(column.name))
+        if place is not None:
+            columns.append([row[place] for row in rows])
+        elif (default := constant(default_sql(column))) is not None:
+            columns.append([default] * len(rows))
+        else:
+            return None
+    return columns
 
 
 # -- rows to columns ---------------------------------------------------------------------------------------------------------------
