@@ -9,13 +9,11 @@ from ..format.identifiers import fold
 from ..lake.context import Context
 from ..lake.positions import COLUMNS, Input, all_rows, input_changes, obstacles, position_rows, required_input, set_positions
 from ..lake.tables import required_table
-from ..sql.inspection import call_arguments
 from ..sql.references import references
-from ..sql.tokens import Cursor, Source
-from ..sql.values import Call, Name
+from ..sql.values import Name
 from .arguments import Parameter, boolean, identifier, named, parts
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, place_of, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, call_of, place_of, resolve_call
 from .result import Result, local, queried
 
 NAME = "changes"
@@ -52,8 +50,7 @@ def _calls(env: Environment, query: str) -> Iterator[tuple[Environment, Argument
     for reference in references(query).references:
         if reference.arguments is None or fold(reference.name.parts[-1]).removeprefix(PREFIX) != NAME:
             continue
-        call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments))))
-        found = resolve_call(env.names, call, CHANGES)
+        found = resolve_call(env.names, call_of(reference), CHANGES)
         if found is not None:
             yield env.with_names(found[0]), found[1]
 

@@ -25,13 +25,11 @@ from ..plan.bound import BoundCall
 from ..plan.names import Names
 from ..plan.resolve import version_of
 from ..spark.rows.frames import local_frame
-from ..sql.inspection import call_arguments
-from ..sql.tokens import Cursor, Source
-from ..sql.values import Call, Reference
+from ..sql.values import Reference
 from .arguments import Parameter, identifier, integer, named, snapshot_or_timestamp, timestamp
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, call_of, key_of, resolve_call
 from .result import Result, local, queried
 
 if TYPE_CHECKING:
@@ -50,8 +48,7 @@ def bound_call(names: Names, reference: Reference) -> BoundCall | None:
     if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.in_lake(qualifiers[0]) is None):
         return None
     function = key_of(name, FUNCTIONS, f"{reference.name} is not a function of the lake")
-    call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
-    found = resolve_call(names, call, FUNCTIONS[function])
+    found = resolve_call(names, call_of(reference), FUNCTIONS[function])
     if found is None:
         return None
     owner, given = found

@@ -1,16 +1,17 @@
-"""The procedures of maintenance: their arguments and results.
+"""The procedures of maintenance, with their arguments and results, and CHECKPOINT, which runs most of them.
 
-Specification: "Maintenance". None of them runs inside a transaction: a removal cannot be rolled back, and the others commit themselves.
+Specification: "Maintenance", "Checkpoint". None runs inside a transaction: a removal cannot be rolled back, the others commit themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from datetime import datetime, timezone
 from functools import partial
 
 from ..errors import StatementError
+from ..format.identifiers import fold
 from ..format.option_values import limit_of_age
 from ..lake.cleanup import cleanup_old_files
 from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
@@ -22,10 +23,17 @@ from ..lake.rollback import roll_back
 from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
-from .arguments import Parameter, boolean, identifier, integer, integers, named, number, timestamp
+from ..sql.values import Call, Checkpoint, Name, Statement
+from .arguments import TRUE, Parameter, boolean, identifier, integer, integers, named, number, timestamp
 from .environment import Environment
-from .procedure import Arguments, Procedure, place_of
+from .procedure import PREFIX, Arguments, Procedure, place_of
 from .result import Result, local
+
+_STEPS = (
+    *("flush_inlined_data", "expire_snapshots", "merge_adjacent_files"),
+    *("rewrite_data_files", "cleanup_old_files", "delete_orphaned_files"),
+)
+"""The steps of CHECKPOINT in their order."""
 
 
 def _expire_snapshots(env: Environment, given: Arguments) -> Result:
@@ -122,6 +130,35 @@ def _require_no_transaction(env: Environment, name: str) -> None:
         raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
 
 
+def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:
+    """Run CHECKPOINT: all maintenance of the named lake or the current one in the reference's order, with the lake's options.
+
+    Each step is run by `call` in a transaction of its own, so that completed steps persist if a later one fails; it is a row of the result.
+
+    Raises:
+        StatementError: no lake has the name, or a transaction is open.
+    """
+    lake = () if statement.name is None else statement.name.parts
+    if statement.name is not None and fold(str(statement.name)) not in map(fold, lakes):
+        raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; the lakes are {', '.join(lakes)}")
+    if in_transaction:
+        raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+    rows = []
+    for step in _STEPS:
+        if step == "expire_snapshots" and not _expires(call, lake):
+            rows.append((step, 0, "EXPIRE SNAPSHOTS: the option expire_older_than is not set"))
+            continue
+        result = call(Call(Name((*lake, step)), ()))
+        rows.append((step, len(result.rows or ()), result.message))
+    return local("CHECKPOINT", [("step", "string"), ("results", "bigint"), ("outcome", "string")], rows)
+
+
+def _expires(call: Callable[[Call], Result], lake: tuple[str, ...]) -> bool:
+    """Whether the lake has the option `expire_older_than`, the age from which snapshots expire."""
+    options = call(Call(Name((*lake, "options")), ())).rows or ()
+    return any(name == "expire_older_than" and value and scope == "GLOBAL" for name, _, value, scope, _ in options)
+
+
 _TABLE = Parameter("table_name", identifier)
 _REMOVAL = named(older_than=timestamp, cleanup_all=boolean, dry_run=boolean)
 MAINTENANCE: dict[str, Procedure] = {
@@ -138,3 +175,12 @@ MAINTENANCE: dict[str, Procedure] = {
     "cleanup_old_files": Procedure(partial(_remove, "CLEANUP OLD FILES", cleanup_old_files), _REMOVAL),
     "delete_orphaned_files": Procedure(partial(_remove, "DELETE ORPHANED FILES", delete_orphaned_files), _REMOVAL),
 }
+
+
+def is_maintenance(statement: Statement) -> bool:
+    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name, and is not a dry run, which changes nothing."""
+    if isinstance(statement, Checkpoint):
+        return True
+    if not isinstance(statement, Call) or fold(statement.name.parts[-1]).removeprefix(PREFIX) not in MAINTENANCE:
+        return False
+    return not any(fold(each.name or "") == "dry_run" and fold(str(each.value)) in TRUE for each in statement.arguments)

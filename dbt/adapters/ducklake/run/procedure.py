@@ -9,7 +9,9 @@ from typing import Any
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..plan.names import Names
-from ..sql.values import Call
+from ..sql.inspection import call_arguments
+from ..sql.tokens import Cursor, Source
+from ..sql.values import Call, Reference
 from .arguments import Parameter, arguments, identifier, split_lake
 from .environment import Environment
 from .result import Result
@@ -30,6 +32,11 @@ class Procedure:
     run: Callable[[Environment, Arguments], Result]
     parameters: tuple[Parameter, ...] = ()
     in_schema: bool = False
+
+
+def call_of(reference: Reference) -> Call:
+    """Return a function call in FROM as a CALL."""
+    return Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
 
 
 def resolve_call(names: Names, call: Call, procedure: Procedure) -> tuple[Names, Arguments] | None:

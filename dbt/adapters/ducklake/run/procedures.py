@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..format.identifiers import fold
 from ..format.versions import CURRENT
 from ..lake.add_files import add_data_files
 from ..lake.migrate import migrate
 from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
-from ..sql.values import Call, Checkpoint, Statement
-from .arguments import TRUE, Parameter, boolean, constant, identifier, named, strings, text
+from ..sql.values import Call
+from .arguments import Parameter, boolean, constant, identifier, named, strings, text
 from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import PREFIX, Arguments, Procedure, key_of, place_of, resolve_call
+from .procedure import Arguments, Procedure, key_of, place_of, resolve_call
 from .result import Result, local
 
 
@@ -33,15 +32,6 @@ def run_call(env: Environment, statement: Call) -> Result:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
     names, given = found
     return procedure.run(env.with_names(names), env.localized(given))
-
-
-def is_maintenance(statement: Statement) -> bool:
-    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name, and is not a dry run, which changes nothing."""
-    if isinstance(statement, Checkpoint):
-        return True
-    if not isinstance(statement, Call) or fold(statement.name.parts[-1]).removeprefix(PREFIX) not in MAINTENANCE:
-        return False
-    return not any(fold(each.name or "") == "dry_run" and fold(str(each.value)) in TRUE for each in statement.arguments)
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:

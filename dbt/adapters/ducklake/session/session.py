@@ -23,12 +23,11 @@ from ..plan.names import Names
 from ..plan.resolve import Planning
 from ..plan.view import Settings
 from ..run.changes import model_positions, position_obstacles
-from ..run.checkpoint import run_checkpoint
 from ..run.defaults import in_session_zone
 from ..run.environment import Environment, OpenLakes
 from ..run.functions import bound_call, frame_of_call
 from ..run.inspect import describe_columns, named_schema
-from ..run.procedures import is_maintenance
+from ..run.maintenance import is_maintenance, run_checkpoint
 from ..run.result import Result, observed
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
