@@ -31,7 +31,7 @@ from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
 from ..sql.values import Reference, Sql
-from .constants import Constant, between, comparable, constant, prefixed
+from .ranges import Constant, between, comparable, constant, prefixed
 from .view import Settings
 
 Filters = tuple[ColumnFilter, ...]

@@ -14,6 +14,7 @@ from ..spark.session.settings import require_allowed_setting
 from ..sql import values as v
 from ..sql.settings_text import changed_setting
 from ..sql.tokens import Cursor, Source
+from .call import run_call
 from .definitions import (
     run_alter,
     run_comment,
@@ -31,7 +32,6 @@ from .definitions import (
 from .environment import Environment
 from .inspect import run_describe, run_describe_detail, run_describe_history, run_show, run_show_properties
 from .merge import run_merge
-from .procedures import run_call
 from .result import FilesWritten, Result, queried
 from .rows import run_delete, run_insert, run_truncate, run_update
 from .show_create import run_show_create
