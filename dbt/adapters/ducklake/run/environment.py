@@ -6,17 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone, tzinfo
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..catalog.transaction.transaction import Transaction
-from ..format.files import ColumnFilter, ScanPlan
+from ..format.files import ScanPlan
 from ..format.identifiers import fold, spark_literal
 from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
-from ..plan.filters import filters_for_condition
 from ..plan.names import Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
@@ -270,20 +269,6 @@ class Environment:
                 self.state.columns.clear()
             self.state.columns[bound, self.planning.settings()] = columns
         return columns
-
-    # -- rows that are changed -------------------------------------------------------------------------------------------------
-
-    def plan(self, table: Table, condition: Sql | None, alias: str) -> tuple[ScanPlan, Sequence[ColumnFilter]]:
-        """Return how to read the rows that may satisfy the condition of a DELETE or UPDATE, and the filters that such rows pass."""
-
-        @cache
-        def within() -> Sequence[ColumnFilter]:
-            return () if condition is None else filters_for_condition(condition.text, table, alias, self.planning.settings())
-
-        plan = self.transaction.scan_plan(table, within=within)
-        self.note_scan(table, plan)
-        has_rows = bool(plan.files or plan.inlined or plan.pruned_files)
-        return plan, within() if has_rows or self.spark_started() else ()  # an empty table does not start Spark for the filters
 
     def note_scan(self, table: Table, plan: ScanPlan) -> None:
         """Record the files that are read of a table that the statement changes."""

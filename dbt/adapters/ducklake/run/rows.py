@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.evolution import find_column
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, PartitionField, Table
 from ..format.types import data_type_of, spark_name
@@ -20,6 +20,7 @@ from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
+from ..plan.filters import Filters, filters_for_condition
 from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.resolve import virtual_columns
 from ..spark.values.conform import is_changed_when_stored, stored_text
@@ -88,7 +89,7 @@ def run_update(env: Environment, statement: Update) -> Result:
     """Run UPDATE."""
     target, table = changed_table(env, statement.name)
     side = side_of(table, statement.alias, statement.name)
-    plan, within = target.plan(table, statement.condition, side.alias)
+    scan, within = _scan(target, table, side, statement.condition, [each.value for each in statement.assignments])
     bind = partial(_bound, env, statement.name, side)
     values = assigned_values(env.names, table, statement.assignments, side, bind)
     condition = None if statement.condition is None else bind(statement.condition)
@@ -102,8 +103,7 @@ def run_update(env: Environment, statement: Update) -> Result:
         frame = frame if condition is None else frame.where(condition)
         return frame.selectExpr(*columns, *_LINEAGE)
 
-    parts = [part for part in (statement.condition, *(each.value for each in statement.assignments)) if part is not None]
-    return changed("UPDATE", update(target.context, table, _scan(target, table, plan, parts), new_rows, values, within))
+    return changed("UPDATE", update(target.context, table, scan, new_rows, values, within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
@@ -124,10 +124,9 @@ def run_truncate(env: Environment, statement: Truncate) -> Result:
 
 
 def _delete_where(env: Environment, target: Environment, table: Table, side: Side, name: Name, condition: Sql) -> RowCounts:
-    plan, within = target.plan(table, condition, side.alias)
+    scan, within = _scan(target, table, side, condition)
     text = _bound(env, name, side, condition)
-    scanned = _scan(target, table, plan, [condition])
-    return delete(target.context, table, scanned, lambda rows: rows.alias(side.alias).where(text), within)
+    return delete(target.context, table, scan, lambda rows: rows.alias(side.alias).where(text), within)
 
 
 def _replace_where(env: Environment, target: Environment, table: Table, name: Name, condition: Sql, rows: DataFrame) -> RowCounts:
@@ -136,10 +135,30 @@ def _replace_where(env: Environment, target: Environment, table: Table, name: Na
     return RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted)
 
 
-def _scan(target: Environment, table: Table, plan: ScanPlan, expressions: Sequence[Sql]) -> TargetScan:
-    """Return the scan of a table for a statement with these expressions."""
+def _scan(
+    target: Environment, table: Table, side: Side, condition: Sql | None, values: Sequence[Sql | None] = ()
+) -> tuple[TargetScan, Filters]:
+    """Return how to read the rows that may satisfy the condition of a DELETE or UPDATE, and the filters that such rows pass.
+
+    Args:
+        target: the environment in the table's lake.
+        table: the table.
+        side: the table, as the SQL names it.
+        condition: the condition; None: all rows.
+        values: the values that the statement assigns; None for DEFAULT.
+    """
+
+    @cache
+    def within() -> Filters:
+        return () if condition is None else filters_for_condition(condition.text, table, side.alias, target.planning.settings())
+
+    expressions = [each for each in (condition, *values) if each is not None]
+    plan = target.transaction.scan_plan(table, within=within)
+    target.note_scan(table, plan)
     virtual = virtual_columns(dict.fromkeys(name for each in expressions for name in each.virtual), table)
-    return TargetScan(target.context, plan, virtual, ask_for_files(each.text for each in expressions))
+    scan = TargetScan(target.context, plan, virtual, ask_for_files(each.text for each in expressions))
+    has_rows = bool(plan.files or plan.inlined or plan.pruned_files)
+    return scan, within() if has_rows or target.spark_started() else ()  # an empty table does not start Spark for the filters
 
 
 def _bound(env: Environment, name: Name, side: Side, sql: Sql) -> str:
@@ -216,7 +235,7 @@ def _insert_constants(env: Environment, context: Context, table: Table, statemen
 
 def _constants_by_column(table: Table, statement: Insert, rows: list[tuple[Constant, ...]]) -> list[list[Constant]] | None:
     """Return the constants of each column of the table; None if a row has another number of values, or a default is not a constant."""
-    names = [column.name for column in table.columns] if statement.columns is None else statement.columns
+    names = _target_columns(table, statement)
     places = {fold(find_column(table, (name,)).name): place for place, name in enumerate(names)}
     if len(places) < len(names) or any(len(row) != len(names) for row in rows):
         return None
@@ -238,12 +257,7 @@ def _constants_by_column(table: Table, statement: Insert, rows: list[tuple[Const
 def _in_table_columns(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
     """Return the rows with the table's columns in the table's order: by name, by the column list, or by position."""
     static = statement.static_values
-    if statement.by_name:
-        given = list(rows.columns)
-    elif statement.columns is not None:
-        given = list(statement.columns)
-    else:
-        given = [column.name for column in table.columns if fold(column.name) not in static]
+    given = rows.columns if statement.by_name else _target_columns(table, statement)
     if len(given) != len(rows.columns):
         raise StatementError(
             f"INSERT into {statement.name}: {len(given)} columns are expected ({', '.join(given)}), "
@@ -264,12 +278,17 @@ def _in_table_columns(table: Table, statement: Insert, rows: DataFrame) -> DataF
     return numbered.selectExpr(*[_source_of(column, positions, static) for column in table.columns])
 
 
+def _target_columns(table: Table, statement: Insert) -> Sequence[str]:
+    """Return the columns of the table for the values of an INSERT that are not matched by name, in their order."""
+    static = statement.static_values
+    if statement.columns is not None:
+        return statement.columns
+    return [column.name for column in table.columns if fold(column.name) not in static]
+
+
 def _with_defaults(table: Table, statement: Insert) -> Sql:
     """Return the query with each DEFAULT in its VALUES replaced by the default of its column."""
-    if statement.columns is not None:
-        targets = [find_column(table, (name,)) for name in statement.columns]
-    else:
-        targets = [column for column in table.columns if fold(column.name) not in statement.static_values]
+    targets = [find_column(table, (name,)) for name in _target_columns(table, statement)]
 
     def default(index: int) -> str:
         return default_sql(targets[index]) if index < len(targets) else "NULL"
