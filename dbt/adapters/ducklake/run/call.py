@@ -15,8 +15,8 @@ from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
-from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import Arguments, Procedure, key_of, place_of, resolve_call
+from .maintenance import MAINTENANCE
+from .procedure import OWN_TRANSACTION, Arguments, Procedure, key_of, place_of, resolve_call
 from .result import Result, local
 
 
@@ -24,13 +24,16 @@ def run_call(env: Environment, statement: Call) -> Result:
     """Run CALL of a procedure of the lake.
 
     Raises:
-        StatementError: there is no such procedure, or its arguments are wrong.
+        StatementError: there is no such procedure, its arguments are wrong, or it cannot run in the open transaction.
     """
-    procedure = PROCEDURES[key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")]
+    key = key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")
+    procedure = PROCEDURES[key]
     found = resolve_call(env.names, statement, procedure)
     if found is None:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
     names, given = found
+    if procedure.alone is not None and env.begun:
+        raise StatementError(f"{key} {procedure.alone}")
     return procedure.run(env.with_names(names), env.localized(given))
 
 
@@ -59,7 +62,6 @@ def _add_data_files(env: Environment, given: Arguments) -> Result:
 
 
 def _migrate(env: Environment, _given: Arguments) -> Result:
-    require_own_transaction(env, "migrate")
     before = migrate(env.context.catalog)
     return local("MIGRATE", [("from_version", "string"), ("to_version", "string")], [(before, CURRENT)])
 
@@ -89,6 +91,6 @@ PROCEDURES: dict[str, Procedure] = {
     "clone": CLONE,
     "diff": DIFF,
     **MAINTENANCE,
-    "migrate": Procedure(_migrate),
+    "migrate": Procedure(_migrate, alone=OWN_TRANSACTION),
 }
 """The procedures by name. Each can also be called with the prefix `ducklake_`."""

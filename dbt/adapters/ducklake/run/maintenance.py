@@ -26,7 +26,7 @@ from ..lake.snapshots import snapshot_rows
 from ..sql.values import Call, Checkpoint, Name, Statement
 from .arguments import TRUE, Parameter, boolean, identifier, integer, integers, named, number, timestamp
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, place_of
+from .procedure import IRREVERSIBLE, OWN_TRANSACTION, PREFIX, Arguments, Procedure, place_of
 from .result import Result, local
 
 _STEPS = (
@@ -37,7 +37,6 @@ _STEPS = (
 
 
 def _expire_snapshots(env: Environment, given: Arguments) -> Result:
-    _require_no_transaction(env, "expire_snapshots")
     versions, older_than, dry_run = given["versions"], given["older_than"], bool(given["dry_run"])
     if versions is not None and older_than is not None:
         raise StatementError("expire_snapshots takes versions or older_than, not both")
@@ -54,7 +53,6 @@ def _expire_snapshots(env: Environment, given: Arguments) -> Result:
 
 
 def _remove(title: str, remove: Callable[..., list[Removal]], env: Environment, given: Arguments) -> Result:
-    _require_no_transaction(env, title.lower().replace(" ", "_"))
     older_than = given["older_than"]
     if given["cleanup_all"] and older_than is not None:
         raise StatementError(f"{title}: cleanup_all and older_than cannot be used together; leave one of them out")
@@ -72,27 +70,23 @@ def _remove(title: str, remove: Callable[..., list[Removal]], env: Environment, 
 
 
 def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "flush_inlined_data")
     flushed = flush_inlined_data(env.context, *place_of(env, given))
     columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
     return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
 
 
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "merge_adjacent_files")
     sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
     return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *place_of(env, given), **sizes))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "rewrite_data_files")
     return _compaction_result(
         "REWRITE DATA FILES", rewrite_data_files(env.context, *place_of(env, given), delete_threshold=given["delete_threshold"])
     )
 
 
 def _rollback(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "rollback")
     version, timestamp = given["version"], given["timestamp"]
     if (version is None) == (timestamp is None):
         raise StatementError("rollback takes the snapshot to restore, as either version => 5 or timestamp => '2026-01-31 12:00:00'")
@@ -110,26 +104,6 @@ def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
     return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
 
 
-def require_own_transaction(env: Environment, name: str) -> None:
-    """Require that no transaction is open, for a procedure that commits by itself.
-
-    Raises:
-        StatementError: a transaction is open.
-    """
-    if env.begun:
-        raise StatementError(f"{name} runs in its own transaction; COMMIT or ROLLBACK the open one first")
-
-
-def _require_no_transaction(env: Environment, name: str) -> None:
-    """Require that no transaction is open, for a procedure that cannot be rolled back.
-
-    Raises:
-        StatementError: a transaction is open.
-    """
-    if env.begun:
-        raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
-
-
 def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:
     """Run CHECKPOINT: all maintenance of the named lake or the current one in the reference's order, with the lake's options.
 
@@ -142,7 +116,7 @@ def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: 
     if statement.name is not None and fold(str(statement.name)) not in map(fold, lakes):
         raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; the lakes are {', '.join(lakes)}")
     if in_transaction:
-        raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+        raise StatementError(f"CHECKPOINT {IRREVERSIBLE}")
     rows = []
     for step in _STEPS:
         if step == "expire_snapshots" and not _expires(call, lake):
@@ -162,18 +136,23 @@ def _expires(call: Callable[[Call], Result], lake: tuple[str, ...]) -> bool:
 _TABLE = Parameter("table_name", identifier)
 _REMOVAL = named(older_than=timestamp, cleanup_all=boolean, dry_run=boolean)
 MAINTENANCE: dict[str, Procedure] = {
-    "expire_snapshots": Procedure(_expire_snapshots, named(versions=integers, older_than=timestamp, dry_run=boolean)),
-    "flush_inlined_data": Procedure(_flush_inlined_data, named(schema_name=identifier, table_name=identifier)),
+    "expire_snapshots": Procedure(_expire_snapshots, named(versions=integers, older_than=timestamp, dry_run=boolean), alone=IRREVERSIBLE),
+    "flush_inlined_data": Procedure(_flush_inlined_data, named(schema_name=identifier, table_name=identifier), alone=OWN_TRANSACTION),
     "merge_adjacent_files": Procedure(
         _merge_adjacent_files,
         (_TABLE, *named(schema=identifier, min_file_size=integer, max_file_size=integer, max_compacted_files=integer)),
+        alone=OWN_TRANSACTION,
     ),
-    "rewrite_data_files": Procedure(_rewrite_data_files, (_TABLE, *named(schema=identifier, delete_threshold=number))),
+    "rewrite_data_files": Procedure(
+        _rewrite_data_files, (_TABLE, *named(schema=identifier, delete_threshold=number)), alone=OWN_TRANSACTION
+    ),
     "rollback": Procedure(
-        _rollback, named(table_name=identifier, schema=identifier, version=integer, timestamp=timestamp, dry_run=boolean)
+        _rollback,
+        named(table_name=identifier, schema=identifier, version=integer, timestamp=timestamp, dry_run=boolean),
+        alone=OWN_TRANSACTION,
     ),
-    "cleanup_old_files": Procedure(partial(_remove, "CLEANUP OLD FILES", cleanup_old_files), _REMOVAL),
-    "delete_orphaned_files": Procedure(partial(_remove, "DELETE ORPHANED FILES", delete_orphaned_files), _REMOVAL),
+    "cleanup_old_files": Procedure(partial(_remove, "CLEANUP OLD FILES", cleanup_old_files), _REMOVAL, alone=IRREVERSIBLE),
+    "delete_orphaned_files": Procedure(partial(_remove, "DELETE ORPHANED FILES", delete_orphaned_files), _REMOVAL, alone=IRREVERSIBLE),
 }
 
 
