@@ -155,7 +155,7 @@ class TestWhatFailureLeaves:
         lake.begin()
         lake.execute("INSERT INTO t VALUES (6, 'n6')")
         lake.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS id, 'one' AS name")
-        monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.remove", refuse)
+        monkeypatch.setattr("dbt.adapters.ducklake.session.transactions.remove", refuse)
         assert lake.commit() is not None
         monkeypatch.undo()
         assert rows(lake, "SELECT * FROM t") == [(1, "one")]
