@@ -225,7 +225,7 @@ class Environment:
         how = Registering(self.spark, self.planning.settings(), partial(self.frame_of_call, self))
         return self.state.registry.text(bound, how)
 
-    def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
+    def spark_text(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """Resolve SQL and return it for Spark."""
         return self.text(self.resolve(sql, known))
 

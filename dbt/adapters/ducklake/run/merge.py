@@ -61,7 +61,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
     names = (statement.name, *(reference.name for reference in statement.source.references))
     sides = _Sides(side_of(table, statement.alias, statement.name), Side(source_alias, plain.columns), names)
     target_alias = sides.target.alias
-    condition = env.bound(with_columns(statement.condition, *sides.of("matched")), names)
+    condition = env.spark_text(with_columns(statement.condition, *sides.of("matched")), names)
     texts = [part.text for part in _expressions(statement)]
 
     def clauses(kind: str) -> list[When]:
@@ -109,7 +109,7 @@ def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
 
 def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) -> When:
     def bind(sql: Sql) -> str:
-        return env.bound(with_columns(sql, *sides.of(clause.kind)), sides.names)
+        return env.spark_text(with_columns(sql, *sides.of(clause.kind)), sides.names)
 
     condition = None if clause.condition is None else bind(clause.condition)
     if clause.action == "delete":

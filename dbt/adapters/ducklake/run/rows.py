@@ -163,7 +163,7 @@ def _scan(
 
 def _bound(env: Environment, name: Name, side: Side, sql: Sql) -> str:
     """Return an expression over the changed table for Spark."""
-    return env.bound(with_columns(sql, side), (name,))
+    return env.spark_text(with_columns(sql, side), (name,))
 
 
 def _named_partition_fields(table: Table, statement: Insert) -> tuple[PartitionField, ...]:

@@ -131,7 +131,7 @@ class LakeSession(TransactionalWork):
         """Return a query for Spark, with temporary views in place of the lake's names. They last until this session's next statement."""
         self._prevent_replay("the caller received a query to run in Spark")
         with self.job_group(text):
-            return self._run(lambda env: env.bound(references(text)))[0]
+            return self._run(lambda env: env.spark_text(references(text)))[0]
 
     def table(self, name: str) -> DataFrame:
         """Return the rows of a table, view or temporary view, by its name in SQL."""
