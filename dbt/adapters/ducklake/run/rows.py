@@ -43,7 +43,7 @@ def run_insert(env: Environment, statement: Insert) -> Result:
     target, table = changed_table(env, statement.name)
     named = _named_partition_fields(table, statement)
     query = _with_defaults(table, statement)
-    inserted = _insert_constants(env, target.context, table, statement, query)
+    inserted = insert_constants(env, target.context, table, statement, query)
     if inserted is not None:
         return changed("INSERT", RowCounts(inserted=inserted))
     rows = _in_table_columns(table, statement, env.query(query))
@@ -203,7 +203,7 @@ def _dynamic_overwrite(env: Environment, table: Table) -> bool:
 # -- constants --------------------------------------------------------------------------------------------------------------------
 
 
-def _insert_constants(env: Environment, context: Context, table: Table, statement: Insert, query: Sql) -> int | None:
+def insert_constants(env: Environment, context: Context, table: Table, statement: Insert, query: Sql) -> int | None:
     """Run INSERT INTO … VALUES or SELECT without FROM if all values are constants whose values in the columns are certain.
 
     Args:
