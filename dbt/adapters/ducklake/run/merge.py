@@ -11,6 +11,7 @@ from ..format.evolution import NewColumn
 from ..format.identifiers import backquoted, fold
 from ..format.objects import Table
 from ..lake.alter import add_columns
+from ..lake.context import Context
 from ..lake.merge import merge
 from ..lake.merge_request import MergeRequest
 from ..lake.tables import required_table
@@ -26,7 +27,7 @@ from ..sql.values import VIRTUAL_COLUMNS, Merge, MergeClause, Name, Sql
 from .environment import Environment
 from .registry import ask_for_files
 from .result import Result, changed
-from .targets import Side, assigned_values, changed_table, side_of, with_columns
+from .targets import Side, Target, assigned_values, target_of, with_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,19 +54,19 @@ class _Sides:
 
 def run_merge(env: Environment, statement: Merge) -> Result:
     """Run MERGE INTO."""
-    target, table = changed_table(env, statement.name)
+    target = target_of(env, statement.name, statement.alias)
     source_alias = statement.source_alias or "_ducklake_source"
     source, plain = _source(env, statement, source_alias)
     if statement.schema_evolution:
-        table = _evolved(target, table, plain)
+        target = replace(target, table=_evolved(target.context, target.table, plain))
     names = (statement.name, *(reference.name for reference in statement.source.references))
-    sides = _Sides(side_of(table, statement.alias, statement.name), Side(source_alias, plain.columns), names)
-    target_alias = sides.target.alias
+    sides = _Sides(target.side, Side(source_alias, plain.columns), names)
+    table, target_alias = target.table, sides.target.alias
     condition = env.spark_text(with_columns(statement.condition, *sides.of("matched")), names)
     texts = [part.text for part in _expressions(statement)]
 
     def clauses(kind: str) -> list[When]:
-        return [_clause(env, table, clause, sides) for clause in statement.clauses if clause.kind == kind]
+        return [_clause(target, clause, sides) for clause in statement.clauses if clause.kind == kind]
 
     keys = equal_keys(condition, table, target_alias, source_alias)
     request = MergeRequest(
@@ -82,7 +83,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         within=filters_for_condition(condition, table, target_alias, env.planning.settings(), only_qualified=True),
         virtual=_virtual_columns_of_target(statement, table, target_alias, plain.columns),
         asks_for_files=ask_for_files(texts),
-        planned=lambda plan: target.note_scan(table, plan),
+        planned=lambda plan: target.owner.note_scan(table, plan),
     )
     return changed("MERGE", merge(target.context, table, request))
 
@@ -98,18 +99,20 @@ def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, 
     return rows, rows.drop(*shown) if shown else rows
 
 
-def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
+def _evolved(context: Context, table: Table, source: DataFrame) -> Table:
     """Add the columns that only the source has, for MERGE WITH SCHEMA EVOLUTION, and return the table."""
     new = [NewColumn(f.name, f.type) for f in fields_of(source.schema) if table.column(f.name) is None]
     if not new:
         return table
-    add_columns(env.context, table, [((), column) for column in new])
-    return required_table(env.context, table.schema_name, table.name)
+    add_columns(context, table, [((), column) for column in new])
+    return required_table(context, table.schema_name, table.name)
 
 
-def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) -> When:
+def _clause(target: Target, clause: MergeClause, sides: _Sides) -> When:
+    table = target.table
+
     def bind(sql: Sql) -> str:
-        return env.spark_text(with_columns(sql, *sides.of(clause.kind)), sides.names)
+        return target.env.spark_text(with_columns(sql, *sides.of(clause.kind)), sides.names)
 
     condition = None if clause.condition is None else bind(clause.condition)
     if clause.action == "delete":
@@ -119,7 +122,7 @@ def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) 
         sources = _by_position(table, clause, columns) if clause.star == "position" else _by_name(table, clause, columns)
         values = {name: f"{backquoted(sides.source.alias)}.{backquoted(source)}" for name, source in sources.items()}
         return When(condition, clause.action, values)
-    values = assigned_values(env.names, table, clause.assignments, sides.target, bind)
+    values = assigned_values(target, clause.assignments, bind)
     if clause.action == "insert":
         values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
     return When(condition, clause.action, values)
