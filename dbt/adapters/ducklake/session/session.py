@@ -295,24 +295,24 @@ class LakeSession(TransactionalWork):
             return [] if current.frame is None else self._fetched(current.frame, limit)
 
         def fetch_rows(limit: int | None) -> list[tuple[Any, ...]]:
-            in_own_transaction = step is not None and journal is self._journal
+            own = journal if step is not None and journal is self._journal else None  # its transaction, if that is still open
             with self.job_group(self._description):
                 self.spark()
                 try:
-                    rows = fetch_again(limit) if in_own_transaction else self._fetched(frame, limit)
+                    rows = fetch_again(limit) if own is not None else self._fetched(frame, limit)
                 except ConflictError as conflict:
-                    if self._journal is not None and not in_own_transaction:
+                    if self._journal is not None and own is None:
                         raise
                     retry = partial(fetch_again, limit)
-                    rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
+                    rows = self._replay_and_run(retry, conflict) if own is not None else retry()
                 except BaseException:
-                    if in_own_transaction:
+                    if own is not None:
                         self._prevent_replay("the rows of a query could not be fetched")
                     raise
-            if journal is not None and journal is self._journal and step is not None:
+            if own is not None:
                 if len(rows) > MAX_ROWS:
                     self._prevent_replay(f"more than {MAX_ROWS} rows of a query were fetched")
-                journal.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
+                own.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
             return rows
 
         return fetch_rows

@@ -36,7 +36,7 @@ REPLANS = 10
 class TransactionalWork(SparkWork):
     """Runs statements in at most one open transaction on the lakes of a process."""
 
-    def __init__(self, lake: Lake, schema: str = "main") -> None:
+    def __init__(self, lake: Lake, schema: str) -> None:
         super().__init__(lake.runtime, SessionState(lake.settings.database, schema))
         self.lake = lake
         self.last_commit = Committed(None)
