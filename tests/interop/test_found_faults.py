@@ -30,6 +30,17 @@ def other_client(catalog: CatalogUnderTest, statement: str, limit: int = 10) -> 
         client.close()
 
 
+def in_another_process(place: CatalogUnderTest, *statements: str) -> subprocess.CompletedProcess[str]:
+    """Run statements with DuckDB in a process of its own, which may crash. The result of the last one is printed."""
+    script = (
+        "from tests.interop import oracle; from tests.catalogs import CatalogUnderTest\n"
+        f"duck = oracle.connect({place!r}, data_inlining_row_limit=0)\n"
+        f"for statement in ('USE lake', *{statements!r}): result = duck.execute(statement)\n"
+        "print(result.fetchall())"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+
 def test_a_column_that_duckdb_adds_without_inlining_breaks_its_next_inlined_insert(both: Both, catalog: CatalogUnderTest) -> None:
     other_client(catalog, "CREATE TABLE t (a INTEGER)")
     other_client(catalog, "ALTER TABLE t ADD COLUMN b INTEGER", limit=0)
@@ -133,6 +144,20 @@ def test_duckdb_loses_deletes_when_it_flushes_a_bucketed_table_on_postgres(
         assert len(other_client(place, "FROM theirs")) == 6  # the fault: a row of two that were deleted from one file is there again
 
 
+@pytest.mark.parametrize(
+    ("type_name", "value"), [("UINTEGER", "i::UINTEGER"), ("DECIMAL(20,3)", "i::DECIMAL(20,3)"), ("UUID", "md5(i::VARCHAR)::UUID")]
+)
+def test_duckdb_writes_rows_into_wrong_buckets(both: Both, catalog: CatalogUnderTest, type_name: str, value: str) -> None:
+    both.duckdb(f"CREATE TABLE source AS SELECT i, {value} AS k FROM range(8) r(i)")
+    both.duckdb(f"CREATE TABLE t (i BIGINT, k {type_name})")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (bucket(8, k))")
+    in_another_process(catalog, "INSERT INTO t FROM source WHERE i <> 0")  # may crash
+    rows = both.duck.execute("SELECT i, k::VARCHAR FROM t ORDER BY i").fetchall()
+    queries = [f"SELECT i FROM t WHERE k = {repr(key) if type_name == 'UUID' else key}" for _, key in rows]
+    assert sum(len(both.duck.execute(query).fetchall()) for query in queries) < len(rows) == 7  # the fault
+    assert [both.session.execute(query).fetch() for query in queries] == [[(i,)] for i, _ in rows]
+
+
 def test_a_flush_by_duckdb_breaks_the_inlined_tables_of_other_connections(both: Both, catalog: CatalogUnderTest) -> None:
     for name in ("theirs", "ours"):
         both.duckdb(f"CREATE TABLE {name} (a INTEGER)")
@@ -177,13 +202,8 @@ def test_duckdb_crashes_when_it_replaces_a_table_altered_in_the_same_transaction
         "CREATE OR REPLACE TABLE t AS SELECT b FROM t WHERE b > 0",
         "COMMIT",
     )
-    script = (
-        "from tests.interop import oracle; from tests.catalogs import CatalogUnderTest\n"
-        f"duck = oracle.connect(CatalogUnderTest('sqlite', 'ducklake:sqlite:{tmp_path}/x.sqlite', '{tmp_path}/x/'))\n"
-        f"for statement in ('USE lake', *{statements!r}): duck.execute(statement)\n"
-    )
     for _ in range(5):  # what it accesses is sometimes still there
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        done = in_another_process(CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/x.sqlite", f"{tmp_path}/x/"), *statements)
         if done.returncode != 0:
             break
         shutil.rmtree(tmp_path)

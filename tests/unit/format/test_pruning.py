@@ -208,6 +208,8 @@ def test_partition_values_that_prove_nothing(key: KeyValue, type_name: str, rety
 def test_conditions_that_a_bucket_cannot_decide() -> None:
     assert not excluded_by_partition(ColumnFilter.between(1, "5", "6"), [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
     assert excluded_by_partition(point("5"), [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
+    for type_name in ("uint32", "decimal(20,0)"):  # DuckDB's buckets of these types may be wrong
+        assert not excluded_by_partition(point("5"), [KeyValue(1, "bucket(4)", "9")], type_name, retyped=False)
     mixed = ColumnFilter(1, (ColumnRange(1, "5", "5"), ColumnRange(1, "7", None)))
     assert not excluded_by_partition(mixed, [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
 

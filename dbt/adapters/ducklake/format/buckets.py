@@ -26,6 +26,17 @@ def bucket(value: Value, type_name: str, count: int) -> int:
     return (mmh3.hash(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % count
 
 
+def is_reliable(type_name: str) -> bool:
+    """Return whether the bucket of a file is that of its rows, whoever wrote it.
+
+    DuckDB 1.5.5 hashes the text of unsigned integers, int128, uuids and decimals of more than 18 digits. It then may take the text of
+    another row if the rows come from an UPDATE or from a query with a filter, and writes them into files of wrong buckets.
+    """
+    leaf, parameters = leaf_type(type_name), decimal_parameters(type_name)
+    is_wide = parameters is not None and parameters[0] > 18
+    return not (leaf.unsigned or is_wide or leaf.encoding is Encoding.HUGE or leaf.name == "uuid")
+
+
 def hashed_bytes(value: Value, type_name: str) -> bytes:
     """Return the bytes of a value that are hashed.
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from .buckets import bucket
+from .buckets import bucket, is_reliable
 from .files import ColumnFilter, ColumnRange, ColumnStats
 from .leaf_types import Encoding, leaf_type
 from .partitioning import bucket_count
@@ -76,7 +76,12 @@ def has_exact_texts(type_name: str) -> bool:
 
 
 def bucket_texts(filter_: ColumnFilter, type_name: str, count: int) -> list[str] | None:
-    """Return the partition values of the buckets of all values that pass the filter; None if it contains more than single values."""
+    """Return the partition values of the buckets of all values that pass the filter.
+
+    The result is None if it contains more than single values, or if buckets of the type prove nothing.
+    """
+    if not is_reliable(type_name):
+        return None
     points = [_point(range_, type_name) for range_ in filter_.ranges]
     known = [point for point in points if point is not None]
     return [str(bucket(point, type_name, count)) for point in known] if len(known) == len(points) else None
