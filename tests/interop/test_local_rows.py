@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
 from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.lake import small_merge
-from dbt.adapters.ducklake.spark.read.local import local_rows
+from dbt.adapters.ducklake.spark.read import local
+from dbt.adapters.ducklake.spark.read.local import _FileReader, local_rows, rows_with_keys
 from dbt.adapters.ducklake.spark.read.scan import scan
 from dbt.adapters.ducklake.spark.rows import local_match
 from tests.interop.conftest import Both
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
+LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 ALIKE = {
     *("boolean", "int8", "int16", "int32", "int64", "float32", "float64"),
     *("varchar", "blob", "date", "timestamp", "timestamp_s", "timestamptz", "geometry"),
@@ -41,7 +46,27 @@ def is_local(both: Both, name: str) -> bool:
     scanned = scan(spark, plan, lineage=True)
     assert [(field.name, field.dataType) for field in found.schema] == [(field.name, field.dataType) for field in scanned.schema]
     assert texts(found.frame(spark)) == texts(scanned)
+    for name in found.rows.column_names[: -len(LINEAGE)]:
+        assert_found_by_key(plan, found.rows, name)
     return True
+
+
+def assert_found_by_key(plan: ScanPlan, rows: pa.Table, name: str) -> None:
+    """Assert that the rows with some values of a column are found, with their lineage."""
+    values = pc.unique(rows.column(name).slice(rows.num_rows // 2)).drop_null()
+    found = rows_with_keys(plan, {name: values})
+    assert found is not None
+    assert in_order(with_values(found.rows, name, values)) == in_order(with_values(rows, name, values))
+
+
+def with_values(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    return rows.filter(pc.is_in(rows.column(name), value_set=values))
+
+
+def in_order(rows: pa.Table) -> list[pa.Array]:
+    """Return the columns, sorted by their lineage. NaN equals NaN."""
+    columns = rows.sort_by([(name, "ascending") for name in LINEAGE]).combine_chunks().columns
+    return [column.cast(pa.string()) if pa.types.is_floating(column.type) else column for column in columns]
 
 
 def texts(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -117,6 +142,25 @@ def test_tables_that_spark_reads(both: Both) -> None:
     assert not any(is_local(both, name) for name in ("nested", "large", "wide"))
 
 
+def test_keys_are_searched_only_in_row_groups_that_may_have_them(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.duckdb("CALL lake.set_option('parquet_row_group_size', 2048)")
+    both.duckdb("CREATE TABLE t AS SELECT range AS id, 'name ' || range AS name, range % 7 AS part FROM range(20480)")
+    both.duckdb("DELETE FROM t WHERE id = 4097")
+    reads: list[tuple[int, list[str]]] = []
+    read = _FileReader._read
+    monkeypatch.setattr(_FileReader, "_read", lambda self, index, names: (reads.append((index, names)), read(self, index, names))[1])
+    both.spark("MERGE INTO t USING (SELECT explode(array(5L, 4096L, 4097L, 8000L, -1L)) AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    assert sorted(reads) == [(0, ["id"]), (1, ["id"]), (2, ["id"]), (3, ["id"])]
+    reads.clear()
+    both.spark(
+        "MERGE INTO t USING (SELECT CAST(20479 AS BIGINT) AS id, 'x' AS name, 0 AS part) s ON t.id = s.id AND t.name = 'name 20479' "
+        "WHEN MATCHED THEN UPDATE SET name = concat(t.name, s.name)"
+    )
+    assert reads == [(9, ["id"]), (9, ["name", "part"])]
+    assert both.rows("SELECT count(*), sum(id), max(name) FILTER (WHERE part = 4) FROM t") == [(20476, 209688762, "name 9993")]
+    assert both.rows("SELECT id, part FROM t WHERE name = 'name 20479x'") == [(20479, 4)]
+
+
 COPIES = [
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
     ("t.id = s.id AND t.name = s.name", "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"),
@@ -171,7 +215,10 @@ def test_a_merge_of_pairs_is_a_merge_with_a_join(both: Both, monkeypatch: pytest
 
     copied = play("copied")
     assert ("copied_pairs" in ways) is ((on, clauses) in COPIES)
-    monkeypatch.setattr(small_merge, "copied_pairs", lambda *_: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "MAX_FILES", -1)  # as if the table were large: its rows are found by their keys
+        assert play("searched") == copied
+    monkeypatch.setattr(small_merge, "kept_columns", lambda *_: None)
     pairs = play("pairs")
     assert "local_pairs" in ways or (on, clauses) not in COPIES
     monkeypatch.setattr(small_merge, "_local_pairs", lambda *_: None)
@@ -221,3 +268,6 @@ def test_a_query_of_a_small_table_needs_no_scan_unless_it_names_files(both: Both
     assert both.rows("SELECT count(*), min(name) FROM v WHERE id > 5") == [(13, "10")]
     (names,) = set(both.session.execute("SELECT DISTINCT input_file_name() FROM v").fetch())
     assert names[0].endswith(".parquet"), "also when the function is outside of a view"
+    both.spark("CREATE VIEW w AS SELECT id, input_file_name() AS file FROM v")
+    found = both.session.execute("SELECT DISTINCT file FROM v JOIN w USING (id)").fetch()
+    assert found == [names], "also when the statement reads the same view without its files"

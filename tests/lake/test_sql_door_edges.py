@@ -155,7 +155,7 @@ class TestWhatFailureLeaves:
         lake.begin()
         lake.execute("INSERT INTO t VALUES (6, 'n6')")
         lake.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS id, 'one' AS name")
-        monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.remove", refuse)
+        monkeypatch.setattr("dbt.adapters.ducklake.session.transactions.remove", refuse)
         assert lake.commit() is not None
         monkeypatch.undo()
         assert rows(lake, "SELECT * FROM t") == [(1, "one")]
@@ -220,6 +220,14 @@ class TestHold:
         lake.begin()
         lake.commit()
         assert not kept()
+
+    def test_a_cached_view_outlasts_the_transaction_that_creates_another_one(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TEMPORARY VIEW r AS SELECT id FROM t WHERE id = 1")
+        lake.begin()
+        lake.cache("r")
+        lake.execute("CREATE TEMPORARY VIEW other AS SELECT 2 AS id")
+        lake.commit()
+        assert rows(lake, "SELECT * FROM r, other") == [(1, 2)]
 
 
 class TestViews:

@@ -6,9 +6,10 @@ import pytest
 
 from dbt.adapters.ducklake.format.files import ColumnFilter
 from dbt.adapters.ducklake.format.objects import Column, Table
-from dbt.adapters.ducklake.plan.filters import filters_for_condition, filters_for_join, filters_for_reference
+from dbt.adapters.ducklake.plan.filters import filters_for_condition, filters_for_reference
+from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.sql.references import references
-from dbt.adapters.ducklake.sql.values import Reference, Sql
+from dbt.adapters.ducklake.sql.values import Reference
 
 T = Table(
     1,
@@ -52,7 +53,7 @@ def shown(filters: object) -> list[str]:
 
 
 def where(condition: str, *, utc: bool = False) -> list[str]:
-    return shown(filters_for_condition(Sql(condition), T, "t", lambda: utc))
+    return shown(filters_for_condition(condition, T, "t", Settings("UTC" if utc else "Europe/Berlin")))
 
 
 def lookup(reference: Reference) -> Table | None:
@@ -63,7 +64,7 @@ def query(text: str, which: int = 0) -> list[str]:
     """Return the filters for the `which`-th reference to t."""
     sql = references(text)
     found = [each for each in sql.references if each.name.parts[-1] == "t"]
-    return shown(filters_for_reference(sql, found[which], T, lookup, lambda: True))
+    return shown(filters_for_reference(sql, found[which], T, lookup, Settings()))
 
 
 @pytest.mark.parametrize(
@@ -235,4 +236,5 @@ def test_two_references_to_one_table_have_separate_filters() -> None:
 
 
 def test_the_condition_of_a_merge_must_name_the_target() -> None:
-    assert shown(filters_for_join("t.id = s.id AND t.day >= '2024-01-01' AND id = 5", T, "t", lambda: True)) == ["day: 2024-01-01.."]
+    condition = "t.id = s.id AND t.day >= '2024-01-01' AND id = 5"
+    assert shown(filters_for_condition(condition, T, "t", Settings(), only_qualified=True)) == ["day: 2024-01-01.."]

@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.run.arguments import (
     identifier,
     integer,
     integers,
-    interval,
+    named,
     number,
     split_lake,
     text,
@@ -28,14 +28,9 @@ from dbt.adapters.ducklake.sql.values import Call
 PARAMETERS = (
     Parameter("key", text, required=True),
     Parameter("many", integers),
-    Parameter("count", integer, only_named=True),
-    Parameter("dry", boolean, only_named=True),
-    Parameter("at", timestamp, only_named=True),
-    Parameter("span", interval, only_named=True),
-    Parameter("share", number, only_named=True),
-    Parameter("any", constant, only_named=True),
+    *named(count=integer, dry=boolean, at=timestamp, share=number, any=constant),
 )
-EMPTY = dict.fromkeys(("key", "many", "count", "dry", "at", "span", "share", "any"))
+EMPTY = dict.fromkeys(("key", "many", "count", "dry", "at", "share", "any"))
 NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
 
 
@@ -58,9 +53,8 @@ def call(inside: str) -> Call:
         ("'a', dry => 'False'", {"key": "a", "dry": False}),
         ("'a', at => timestamp '2026-01-31 12:00:00'", {"key": "a", "at": NOON.replace(tzinfo=None)}),
         ("'a', at => '2026-01-31T12:00:00Z'", {"key": "a", "at": NOON}),
-        ("'a', span => '1 week'", {"key": "a", "span": "1 week"}),
-        ("'a', span => interval '7 days'", {"key": "a", "span": "7 days"}),
-        ("'a', span => INTERVAL 7 DAYS", {"key": "a", "span": "7 days"}),
+        ("'a', any => interval '7 days'", {"key": "a", "any": "7 days"}),
+        ("'a', any => INTERVAL 7 DAYS", {"key": "a", "any": "7 days"}),
         ("'a', share => 0.5", {"key": "a", "share": 0.5}),
         ("'a', any => 16", {"key": "a", "any": 16}),
     ],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.objects import Column, Table
-from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, local_pairs, source_columns
+from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, kept_columns, local_pairs, source_columns
 from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert, updated_columns
 from ..spark.rows.positions import count, union
 from ..spark.values.key_ranges import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
@@ -116,15 +116,18 @@ def merge_small(
 def _local_pairs(
     context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource, columns: tuple[Column, ...]
 ) -> pa.Table | None:
-    """Return the pairs, with the new values of `columns`, if this process has read both sides; None if Spark must find them."""
-    if source.local is None or target.local is None:
+    """Return the pairs, with the new values of `columns`, if this process can read both sides; None if Spark must find them."""
+    if source.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)
-    if request.only_keys and len(source.local.keys) == len(request.keys):
-        copied = copied_pairs(target.local, source.local, request.source_alias, request.matched, request.not_matched, table.columns)
-        if copied is not None:
-            return copied
-    pairs = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
+    matches_keys = request.only_keys and len(source.local.keys) == len(request.keys)
+    kept = kept_columns(request.source_alias, request.matched, request.not_matched, table.columns) if matches_keys else None
+    rows = target.local or target.with_keys(source.local.values_of_keys(), kept)
+    if rows is None:
+        return None
+    if kept is not None:
+        return copied_pairs(rows, source.local, request.matched, kept, table.columns)
+    pairs = local_pairs(context.spark(), rows, source.local, aliases, request.condition, request.matched, table.columns)
     if pairs is None:
         return None
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..format.files import ScanPlan
-from ..spark.read.local import local_rows
+from ..spark.read.local import Keys, local_rows, rows_with_keys
 from ..spark.read.scan import scan
 from ..spark.values.local import LocalRows
 from .context import Context
@@ -49,6 +50,18 @@ class TargetScan:
     def local(self) -> LocalRows | None:
         """The rows, read by this process; None if Spark must read them, or if they are too many."""
         return None if self.virtual or self.asks_for_files else local_rows(self.plan, lineage=True)
+
+    def with_keys(self, keys: Keys, names: Collection[str] | None = None) -> LocalRows | None:
+        """Return the rows whose keys are among some values, read by this process; see `rows_with_keys`.
+
+        Args:
+            keys: the values of each key.
+            names: the names of the columns to read in addition to the keys; None for all.
+        """
+        if self.virtual or self.asks_for_files:
+            return None
+        columns = tuple(each for each in self.plan.columns if names is None or each.name in names or each.name in keys)
+        return rows_with_keys(replace(self.plan, columns=columns), keys)
 
     def local_rows(self) -> DataFrame | None:
         """Return the rows as a local relation; None if there is no `local`."""

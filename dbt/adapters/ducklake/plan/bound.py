@@ -77,14 +77,10 @@ class BoundTable:
 
 
 @dataclass(frozen=True)
-class BoundQuery:
-    """A view of a lake, or a temporary view: its query, and the names of its columns if it renames them."""
+class _WithBody:
+    """A relation or function that reads what its text reads."""
 
     body: Bound
-    columns: tuple[str, ...]
-    user_name: str = field(compare=False)
-    view: View | None = field(default=None, compare=False, repr=False)
-    """The view of the lake; None for a temporary view."""
 
     @property
     def reads(self) -> Iterator[FilesRead]:
@@ -93,8 +89,18 @@ class BoundQuery:
 
     @property
     def depends_on(self) -> Iterator[RowsRead]:
-        """The rows that the view reads."""
+        """The rows that the text reads."""
         yield from self.body.depends_on
+
+
+@dataclass(frozen=True)
+class BoundQuery(_WithBody):
+    """A view of a lake, or a temporary view: its query, and the names of its columns if it renames them."""
+
+    columns: tuple[str, ...]
+    user_name: str = field(compare=False)
+    view: View | None = field(default=None, compare=False, repr=False)
+    """The view of the lake; None for a temporary view."""
 
 
 @dataclass(frozen=True)
@@ -127,21 +133,10 @@ class BoundCall:
 
 
 @dataclass(frozen=True)
-class BoundFunction:
+class BoundFunction(_WithBody):
     """A function of the lake that is called in an expression: its parameters and body as text."""
 
-    definition: Bound
     user_name: str
-
-    @property
-    def reads(self) -> Iterator[FilesRead]:
-        """The files that the body reads."""
-        yield from self.definition.reads
-
-    @property
-    def depends_on(self) -> Iterator[RowsRead]:
-        """The rows that the body reads."""
-        yield from self.definition.depends_on
 
 
 BoundRelation = BoundTable | BoundQuery | BoundRows | BoundCall | BoundFunction
@@ -173,10 +168,7 @@ class Bound:
     def reads_lake(self) -> bool:
         """Whether the text or one of its views reads a table or function of a lake."""
         return any(
-            isinstance(each, (BoundTable, BoundCall))
-            or (isinstance(each, BoundQuery) and each.body.reads_lake)
-            or (isinstance(each, BoundFunction) and each.definition.reads_lake)
-            for each in self.relations
+            isinstance(each, BoundTable | BoundCall) or (isinstance(each, _WithBody) and each.body.reads_lake) for each in self.relations
         )
 
     def text(self, name_of: Callable[[BoundRelation], str]) -> str:
@@ -216,10 +208,8 @@ def _without(bound: Bound, unneeded: Mapping[str, frozenset[str]], known: dict[B
         match piece:
             case BoundTable():
                 return replace(piece, unneeded=unneeded.get(piece.plan.name, frozenset()))
-            case BoundQuery():
+            case BoundQuery() | BoundFunction():
                 return replace(piece, body=_without(piece.body, unneeded, known))
-            case BoundFunction():
-                return replace(piece, definition=_without(piece.definition, unneeded, known))
         return piece
 
     if bound not in known:

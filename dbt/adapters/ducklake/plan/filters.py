@@ -31,8 +31,11 @@ from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
 from ..sql.values import Reference, Sql
-from .constants import Constant, Zone, between, comparable, constant, prefixed
+from .ranges import Constant, between, comparable, constant, prefixed
+from .view import Settings
 
+Filters = tuple[ColumnFilter, ...]
+"""Filters that every row passes that a statement needs."""
 Lookup = Callable[[Reference], Table | None]
 """Returns the table of the lake that a reference means, or None."""
 
@@ -62,7 +65,7 @@ class _Site:
     conjuncts: tuple[exp.Expr, ...]
 
 
-def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, zone: Zone) -> Sequence[ColumnFilter]:
+def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, settings: Settings) -> Filters:
     """Return the filters that a row of the table must pass for the text to need it; empty if every row may be needed.
 
     Args:
@@ -70,9 +73,9 @@ def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: 
         reference: the reference in the text that names the table.
         table: the table.
         lookup: finds the tables of the other relations of the SELECT.
-        zone: returns whether the session's zone is UTC.
+        settings: the session's settings.
     """
-    if not _WHERE.search(sql.text):
+    if not settings.can_prune or not _WHERE.search(sql.text):
         return ()
     site = _sites(sql.text).get(reference.start)
     if site is None:
@@ -86,24 +89,24 @@ def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: 
                 return False
         return True
 
-    column_of = _Columns(table, (site.alias,), owns_unqualified)
-    return _filters(site.conjuncts, column_of, sql.text, zone, nulls=not site.nullable)
+    found = _filters(site.conjuncts, _Columns(table, site.alias, owns_unqualified), sql.text, settings.zone_is_utc)
+    return tuple(each for each in found if not (each.nulls and site.nullable))
 
 
-def filters_for_condition(condition: Sql, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
-    """Return the filters of the condition of a DELETE or UPDATE of `table`."""
-    tree = parsed(condition.text)
-    if tree is None:
+def filters_for_condition(condition: str, table: Table, alias: str, settings: Settings, *, only_qualified: bool = False) -> Filters:
+    """Return the filters that a row of `table` passes if it satisfies the condition of a DELETE or UPDATE, or matches in a MERGE.
+
+    Args:
+        condition: the condition.
+        table: the table that the statement changes.
+        alias: its name in the condition.
+        settings: the session's settings.
+        only_qualified: unqualified columns may be those of another relation, as in a MERGE.
+    """
+    if not settings.can_prune:
         return ()
-    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda _: True), condition.text, zone, nulls=True)
-
-
-def filters_for_join(condition: str, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
-    """Return the filters of the ON condition of a MERGE into `table`, for rows that match; only qualified columns count."""
-    tree = parsed(condition)
-    if tree is None:
-        return ()
-    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda _: False), condition, zone, nulls=True)
+    columns = _Columns(table, alias, lambda _: not only_qualified)
+    return _filters(conjuncts(condition), columns, condition, settings.zone_is_utc)
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class _Columns:
     """Resolves the names in a condition to columns of the table."""
 
     table: Table
-    qualifiers: tuple[str, ...]
+    alias: str
     owns_unqualified: Callable[[str], bool]
 
     def find(self, node: exp.Expr) -> Column | None:
@@ -123,20 +126,20 @@ class _Columns:
         if column is None or column.children:
             return None
         if node.table:
-            return column if fold(node.table) in {fold(each) for each in self.qualifiers} else None
+            return column if fold(node.table) == fold(self.alias) else None
         return column if self.owns_unqualified(node.name) else None
 
 
-def _filters(conjuncts: Iterable[exp.Expr], columns: _Columns, text: str, zone: Zone, *, nulls: bool) -> tuple[ColumnFilter, ...]:
-    found = (_filter(conjunct, columns, text, zone) for conjunct in conjuncts)
-    return tuple(each for each in found if each is not None and (nulls or not each.nulls))
+def _filters(conditions: Iterable[exp.Expr], columns: _Columns, text: str, utc: bool) -> Filters:
+    found = (_filter(condition, columns, text, utc) for condition in conditions)
+    return tuple(each for each in found if each is not None)
 
 
-def _filter(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> ColumnFilter | None:
+def _filter(node: exp.Expr, columns: _Columns, text: str, utc: bool) -> ColumnFilter | None:
     """Return the filter of one condition; an OR has one only if all its parts are about the same column."""
     node = node.unnest()
     if isinstance(node, exp.Or):
-        parts = [_filter(each, columns, text, zone) for each in node.flatten()]
+        parts = [_filter(each, columns, text, utc) for each in node.flatten()]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts) or len({part.column_id for part in known}) != 1:
             return None
@@ -151,23 +154,23 @@ def _filter(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> ColumnF
         column = columns.find(node)
         if column is None or column.type != "boolean":
             return None
-        return _single(column, between(column, *(Constant("boolean", not negated),) * 2, zone))
-    return None if negated else _comparison(node, columns, text, zone)
+        return _single(column, between(column, *(Constant("boolean", not negated),) * 2, utc))
+    return None if negated else _comparison(node, columns, text, utc)
 
 
-def _comparison(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> ColumnFilter | None:
+def _comparison(node: exp.Expr, columns: _Columns, text: str, utc: bool) -> ColumnFilter | None:
     column = columns.find(node.this) if isinstance(node.this, exp.Expr) else None
     match node:
         case exp.In() if column is not None and not any(node.args.get(key) for key in ("query", "unnest", "field", "is_global")):
-            return _in(column, [constant(each, text) for each in node.expressions], zone)
+            return _in(column, [constant(each, text) for each in node.expressions], utc)
         case exp.Between() if column is not None and not node.args.get("symmetric"):
             ends = constant(node.args["low"], text), constant(node.args["high"], text)
             if None in ends or not all(comparable(column, [end]) for end in ends if end is not None):
                 return None
-            return _single(column, between(column, *ends, zone))
+            return _single(column, between(column, *ends, utc))
         case exp.Like() if column is not None and isinstance(node.expression, exp.Literal) and not node.args.get("negate"):
             pattern = constant(node.expression, text)
-            return None if pattern is None or pattern.kind != "text" else _like(column, str(pattern.value), zone)
+            return None if pattern is None or pattern.kind != "text" else _like(column, str(pattern.value), utc)
     kind = type(node)
     if kind not in _INVERSE:
         return None
@@ -178,9 +181,9 @@ def _comparison(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> Col
     if column is None or value is None or not comparable(column, [value]):
         return None
     if kind in (exp.EQ, exp.NullSafeEQ):
-        return _single(column, between(column, value, value, zone))
+        return _single(column, between(column, value, value, utc))
     low, high = (value, None) if kind in (exp.GT, exp.GTE) else (None, value)
-    return _single(column, between(column, low, high, zone, strict=kind in (exp.GT, exp.LT)))
+    return _single(column, between(column, low, high, utc, strict=kind in (exp.GT, exp.LT)))
 
 
 def _single(column: Column, range_: ColumnRange | None) -> ColumnFilter | None:
@@ -196,11 +199,11 @@ def _is(node: exp.Is, columns: _Columns, negated: bool) -> ColumnFilter | None:
         return ColumnFilter(column.column_id, ranges, nulls=not negated)
     if isinstance(node.expression, exp.Boolean) and column.type == "boolean" and not negated:
         value = Constant("boolean", bool(node.expression.this))
-        return _single(column, between(column, value, value, lambda: False))
+        return _single(column, between(column, value, value, utc=False))
     return None
 
 
-def _in(column: Column, values: Sequence[Constant | None], zone: Zone) -> ColumnFilter | None:
+def _in(column: Column, values: Sequence[Constant | None], utc: bool) -> ColumnFilter | None:
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values) or not comparable(column, known):
         return None
@@ -208,20 +211,20 @@ def _in(column: Column, values: Sequence[Constant | None], zone: Zone) -> Column
         if known[0].kind not in ("number", "double"):
             return None
         ordered = sorted(known, key=lambda each: each.value)
-        return _single(column, between(column, ordered[0], ordered[-1], zone))
-    ranges = [between(column, value, value, zone) for value in known]
+        return _single(column, between(column, ordered[0], ordered[-1], utc))
+    ranges = [between(column, value, value, utc) for value in known]
     certain = tuple(range_ for range_ in ranges if range_ is not None)
     return ColumnFilter(column.column_id, certain) if len(certain) == len(ranges) else None
 
 
-def _like(column: Column, pattern: str, zone: Zone) -> ColumnFilter | None:
+def _like(column: Column, pattern: str, utc: bool) -> ColumnFilter | None:
     if not leaf_type(column.type).is_text:
         return None
     prefix = re.split("[%_]", pattern, maxsplit=1)[0]
     if prefix != pattern:
         return _single(column, prefixed(column, prefix))
     value = Constant("text", pattern)
-    return _single(column, between(column, value, value, zone))
+    return _single(column, between(column, value, value, utc))
 
 
 # -- the text ----------------------------------------------------------------------------------------------------------------------
@@ -260,11 +263,15 @@ def _has_nearest_rows(select: exp.Select) -> bool:
     return any(join.method == "ASOF" for join in select.args.get("joins") or [])
 
 
+def conjuncts(condition: str) -> list[exp.Expr]:
+    """Return the conditions that a condition connects with AND; none if sqlglot cannot parse it."""
+    tree = parsed(condition)
+    return [] if tree is None else _conjuncts(tree)
+
+
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     node = node.unnest()
-    if not isinstance(node, exp.And):
-        return [node]
-    return [each for part in node.flatten() for each in (_conjuncts(part) if isinstance(part.unnest(), exp.And) else [part])]
+    return [each for part in node.flatten() for each in _conjuncts(part)] if isinstance(node, exp.And) else [node]
 
 
 def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int) -> Iterable[tuple[int, _Site]]:

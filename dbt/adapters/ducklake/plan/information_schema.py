@@ -7,8 +7,8 @@ snapshot that is read, so that it can be queried, joined and pinned like any oth
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from ..format.constraints import Constraint, constraints_of
 from ..format.identifiers import INFORMATION_SCHEMA, backquoted, fold, spark_literal
@@ -16,30 +16,13 @@ from ..format.objects import Relation, Table, View
 from ..format.types import data_type_of, decimal_parameters, spark_name
 from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
 from ..translate.dialects import PLACEHOLDER
+from .view import LakeView
 
-if TYPE_CHECKING:
-    from .view import LakeView
-
-
-_PLACE = (("table_catalog", "string"), ("table_schema", "string"), ("table_name", "string"))
-_TABLES = (*_PLACE, ("table_type", "string"), ("table_comment", "string"))
-_COLUMNS = (
-    *_PLACE,
-    ("column_name", "string"),
-    ("ordinal_position", "int"),
-    ("column_default", "string"),
-    ("is_nullable", "string"),
-    ("data_type", "string"),
-    ("numeric_precision", "int"),
-    ("numeric_scale", "int"),
-    ("column_comment", "string"),
-)
-_SCHEMATA = (("catalog_name", "string"), ("schema_name", "string"), ("schema_owner", "string"))
-_CONSTRAINT = (("constraint_catalog", "string"), ("constraint_schema", "string"), ("constraint_name", "string"))
-_TABLE_CONSTRAINTS = (*_CONSTRAINT, *_PLACE, ("constraint_type", "string"), ("enforced", "string"))
-_KEY_COLUMNS = (*_CONSTRAINT, *_PLACE, ("column_name", "string"), ("ordinal_position", "int"))
-_CHECKS = (*_CONSTRAINT, ("check_clause", "string"))
-_VIEWS = (*_PLACE, ("view_definition", "string"))
+_INTEGERS = ("ordinal_position", "numeric_precision", "numeric_scale")
+"""The columns with numbers; the others have strings."""
+_PLACE = ("table_catalog", "table_schema", "table_name")
+_COLUMN = ("ordinal_position", "column_default", "is_nullable", "data_type", "numeric_precision", "numeric_scale", "column_comment")
+_CONSTRAINT = ("constraint_catalog", "constraint_schema", "constraint_name")
 
 
 def information_view(name: str, database: str, reader: LakeView) -> View | None:
@@ -53,8 +36,8 @@ def information_view(name: str, database: str, reader: LakeView) -> View | None:
     found = _RELATIONS.get(fold(name))
     if found is None:
         return None
-    columns, rows = found
-    names = [column for column, _ in columns]
+    names, rows = found
+    columns = [(name, "int" if name in _INTEGERS else "string") for name in names]
     text = json.dumps([dict(zip(names, row, strict=True)) for row in rows(database, reader)], ensure_ascii=False)
     fields = ", ".join(f"{column}: {kind}" for column, kind in columns)
     query = f"SELECT item.* FROM (SELECT explode(from_json({spark_literal(text)}, 'array<struct<{fields}>>')) AS item)"
@@ -132,12 +115,13 @@ def _relations(reader: LakeView) -> list[Relation]:
     return sorted(reader.relations(), key=lambda relation: (relation.schema_name, relation.name))
 
 
-_RELATIONS: dict[str, tuple[Sequence[tuple[str, str]], Callable[[str, LakeView], Iterable[tuple[Any, ...]]]]] = {
-    "tables": (_TABLES, _tables),
-    "columns": (_COLUMNS, _columns),
-    "schemata": (_SCHEMATA, _schemata),
-    "views": (_VIEWS, _views),
-    "table_constraints": (_TABLE_CONSTRAINTS, _table_constraints),
-    "key_column_usage": (_KEY_COLUMNS, _key_columns),
-    "check_constraints": (_CHECKS, _checks),
+_RELATIONS: dict[str, tuple[tuple[str, ...], Callable[[str, LakeView], Iterable[tuple[Any, ...]]]]] = {
+    "tables": ((*_PLACE, "table_type", "table_comment"), _tables),
+    "columns": ((*_PLACE, "column_name", *_COLUMN), _columns),
+    "schemata": (("catalog_name", "schema_name", "schema_owner"), _schemata),
+    "views": ((*_PLACE, "view_definition"), _views),
+    "table_constraints": ((*_CONSTRAINT, *_PLACE, "constraint_type", "enforced"), _table_constraints),
+    "key_column_usage": ((*_CONSTRAINT, *_PLACE, "column_name", "ordinal_position"), _key_columns),
+    "check_constraints": ((*_CONSTRAINT, "check_clause"), _checks),
 }
+"""Name → columns, and the function that yields the rows, given the name of the lake and the lake."""

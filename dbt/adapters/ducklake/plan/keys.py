@@ -9,7 +9,7 @@ from sqlglot import exp
 from ..format.identifiers import fold
 from ..format.objects import Column, Table
 from ..sql.tokens import tokenize
-from .filters import parsed
+from .filters import conjuncts, parsed
 
 _COMPARISONS = (
     *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Is, exp.Between),
@@ -29,8 +29,7 @@ def equal_keys(condition: str, table: Table, target_alias: str, source_alias: st
     Both sides must be qualified. A condition that cannot be parsed has no keys.
     """
     found: list[tuple[Column, str]] = []
-    for conjunct in _conjuncts(condition):
-        conjunct = conjunct.unnest()
+    for conjunct in conjuncts(condition):
         if not isinstance(conjunct, exp.EQ):
             continue
         for one, other in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
@@ -41,16 +40,9 @@ def equal_keys(condition: str, table: Table, target_alias: str, source_alias: st
     return found
 
 
-def _conjuncts(condition: str) -> list[exp.Expr]:
-    tree = parsed(condition)
-    if tree is None:
-        return []
-    return list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
-
-
 def only_equal_keys(condition: str, keys: Sequence[tuple[Column, str]]) -> bool:
     """Whether a condition is the conjunction of its `equal_keys` and nothing else."""
-    return 0 < len(keys) == len(_conjuncts(condition))
+    return 0 < len(keys) == len(conjuncts(condition))
 
 
 def uses_as_column(expressions: Iterable[str], aliases: Iterable[str]) -> bool:

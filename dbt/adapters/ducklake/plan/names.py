@@ -36,10 +36,6 @@ Temporary = Mapping[str, TemporaryView | BoundRows]
 """The temporary views of a session by their folded names."""
 
 
-def _none(_name: str) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Place:
     """The lake, schema and name of a relation that may or may not exist."""
@@ -71,7 +67,7 @@ class Names:
     schema: str
     lakes: Lakes
     temporary: Temporary = field(default_factory=dict)
-    in_spark: Callable[[str], bool] = _none
+    in_spark: Callable[[str], bool] = lambda _name: False
     """Returns whether Spark itself has a temporary view with a one-part name."""
     pinned: LakeView | None = None
     """The view of this lake that is read; None: the transaction's."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeVar
 
 from ..errors import LakeError, NotFoundError, StatementError
 from ..format.identifiers import backquoted, fold, spark_literal
@@ -18,11 +17,10 @@ from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
 from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
-from .filters import filters_for_reference
+from .filters import Filters, filters_for_reference
 from .names import Found, Names, TemporaryView
-from .scans import Filters, ScanPlans
+from .scans import ScanPlans
 from .view import LakeView, Settings, Version
-from .virtual import virtual_columns
 
 MAX_DEPTH = 64
 """How deep views and functions may be nested."""
@@ -32,12 +30,6 @@ _QUOTED_COLUMN_WARNING = (
     "`target_type: spark` in the profile, or `spark.sql.ansi.doubleQuotedIdentifiers: true` in `spark_config`"
 )
 """DuckDB reads the column, Spark a string."""
-
-T = TypeVar("T")
-
-
-def ignore(_message: str) -> None:
-    """Ignore a warning."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +45,7 @@ class Planning:
     usual_literals: Callable[[], bool]
     plans: ScanPlans
     call: Callable[[Names, Reference], BoundCall | None]
-    warn: Callable[[str], None] = ignore
+    warn: Callable[[str], None] = lambda _message: None
 
 
 def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = ()) -> Bound:
@@ -112,6 +104,11 @@ def _column_names(bound: Bound, seen: set[int]) -> Iterator[str]:
                 pass
 
 
+def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Return those of the named virtual columns that no column of the table hides."""
+    return tuple(name for name in named if table.column(name) is None)
+
+
 def version_of(names: Names, view: LakeView) -> Version:
     """Return the version of the rows that a lake view shows; `names` gives the lake."""
     return Version(view.snapshot.snapshot_id, names.lakes.view(names.lake).snapshot.snapshot_id, view.revision)
@@ -167,12 +164,7 @@ class _Resolver:
 
     def _table(self, sql: Sql, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
         def needed() -> Filters:
-            settings = self.planning.settings()
-            return (
-                tuple(filters_for_reference(sql, reference, table, self._known_table, lambda: settings.zone_is_utc))
-                if settings.can_prune
-                else ()
-            )
+            return filters_for_reference(sql, reference, table, self._known_table, self.planning.settings())
 
         lake, version = found.names.lake, version_of(found.names, found.view)
         scan = self.planning.plans.scan(lake, found.view, version, table, needed)

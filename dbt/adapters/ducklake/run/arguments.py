@@ -31,6 +31,11 @@ class Parameter:
     """Whether it cannot be given by position."""
 
 
+def named(**readers: Callable[[Any], Any]) -> tuple[Parameter, ...]:
+    """Return optional parameters that cannot be given by position, each with its function `read`."""
+    return tuple(Parameter(name, read, only_named=True) for name, read in readers.items())
+
+
 # Functions for `Parameter.read`. Each raises ValueError with a description of what it expects.
 
 
@@ -120,13 +125,6 @@ def snapshot_or_timestamp(value: object) -> int | datetime:
         return timestamp(value)
     except ValueError:
         raise ValueError("the number of a snapshot or a timestamp, such as TIMESTAMP '2026-01-31 12:00:00+00:00'") from None
-
-
-def interval(value: object) -> str:
-    """Return an interval as a string, given as INTERVAL '1 week' or '1 week'."""
-    if isinstance(value, str):
-        return value
-    raise ValueError("an interval, such as INTERVAL '1 week'")
 
 
 def constant(value: object) -> object:

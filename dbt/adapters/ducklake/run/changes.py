@@ -9,15 +9,12 @@ from ..format.identifiers import fold
 from ..lake.context import Context
 from ..lake.positions import COLUMNS, Input, all_rows, input_changes, obstacles, position_rows, required_input, set_positions
 from ..lake.tables import required_table
-from ..spark.rows.fetch import column_types, fetch
-from ..sql.inspection import call_arguments
 from ..sql.references import references
-from ..sql.tokens import Cursor, Source
-from ..sql.values import Call, Name
-from .arguments import Parameter, boolean, identifier, parts
+from ..sql.values import Name
+from .arguments import Parameter, boolean, identifier, named, parts
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, resolve_call
-from .result import Result, ResultColumn, local
+from .procedure import PREFIX, Arguments, Procedure, call_of, place_of, resolve_call
+from .result import Result, local, queried
 
 NAME = "changes"
 
@@ -53,8 +50,7 @@ def _calls(env: Environment, query: str) -> Iterator[tuple[Environment, Argument
     for reference in references(query).references:
         if reference.arguments is None or fold(reference.name.parts[-1]).removeprefix(PREFIX) != NAME:
             continue
-        call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments))))
-        found = resolve_call(env.names, call, CHANGES)
+        found = resolve_call(env.names, call_of(reference), CHANGES)
         if found is not None:
             yield env.with_names(found[0]), found[1]
 
@@ -69,15 +65,12 @@ def _changes(env: Environment, given: Arguments) -> Result:
         raise StatementError(f"{schema}.{name} cannot read its own changes; read those of its inputs")
     source = _input(env, given)
     if given["full_build"]:
-        frame = all_rows(source)
-    else:
-        frame = input_changes(source, required_table(target.context, schema, name), old_versions=bool(given["old_versions"]))
-    return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+        return queried(all_rows(source))
+    return queried(input_changes(source, required_table(target.context, schema, name), old_versions=bool(given["old_versions"])))
 
 
 def _positions(env: Environment, given: Arguments) -> Result:
-    schema = given["schema"] or (env.schema if given["table_name"] else None)
-    return local("POSITIONS", COLUMNS, position_rows(env.context, schema, given["table_name"], lambda lake: _context(env, lake)))
+    return local("POSITIONS", COLUMNS, position_rows(env.context, *place_of(env, given), lambda lake: _context(env, lake)))
 
 
 def _context(env: Environment, lake: str) -> Context:
@@ -92,9 +85,8 @@ CHANGES = Procedure(
     (
         Parameter("table_name", identifier, required=True),
         Parameter("model", parts, required=True, only_named=True),
-        Parameter("full_build", boolean, only_named=True),
-        Parameter("old_versions", boolean, only_named=True),
+        *named(full_build=boolean, old_versions=boolean),
     ),
     in_schema=True,
 )
-POSITIONS = Procedure(_positions, (Parameter("table_name", identifier, only_named=True), Parameter("schema", identifier, only_named=True)))
+POSITIONS = Procedure(_positions, named(table_name=identifier, schema=identifier))

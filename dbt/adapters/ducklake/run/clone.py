@@ -8,7 +8,7 @@ from dataclasses import astuple
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..lake.clone import COLUMNS, clone_schema, clone_table
-from .arguments import Parameter, boolean, identifier, integer, parts, text, timestamp
+from .arguments import boolean, identifier, integer, named, parts, text, timestamp
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -73,16 +73,6 @@ def _clone(env: Environment, given: Arguments) -> Result:
     return local(message, COLUMNS, [astuple(outcome) for outcome in outcomes])
 
 
-CLONE: dict[str, Procedure] = {
-    "clone": Procedure(
-        _clone,
-        (
-            Parameter("table_name", identifier, only_named=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("into", _name_parts, only_named=True),
-            Parameter("version", integer, only_named=True),
-            Parameter("timestamp", timestamp, only_named=True),
-            Parameter("replace", boolean, only_named=True),
-        ),
-    )
-}
+CLONE = Procedure(
+    _clone, named(table_name=identifier, schema=identifier, into=_name_parts, version=integer, timestamp=timestamp, replace=boolean)
+)

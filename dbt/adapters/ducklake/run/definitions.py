@@ -161,7 +161,7 @@ def qualified_text(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
     def fill(reference: Reference) -> Name | None:
         if reference.arguments is not None:
             return None
-        found = env.find(reference.name, reference.at)
+        found = env.names.find(reference.name, reference.at)
         if found is not None:
             parts = (found.relation.schema_name, found.relation.name)
             if found.names.lake != home.lake:
@@ -169,7 +169,7 @@ def qualified_text(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
             if [fold(part) for part in parts] == [fold(part) for part in place]:
                 raise StatementError(f"{kind} {owner} cannot read from itself")
             return Name(parts)
-        if env.is_temporary(reference.name):
+        if env.names.is_temporary(reference.name):
             raise StatementError(
                 f"{kind} {owner} cannot read from the temporary view {reference.name}, which ends with the session; "
                 f"create a table from it first, or make this {kind} temporary"
@@ -196,7 +196,7 @@ def run_create_function(env: Environment, statement: CreateFunction) -> Result:
     create_function(target.context, function, replace_existing=statement.replace)
     full = Name((target.lake, schema, name))
     call = Sql(str(full), calls=(FunctionCall(0, len(str(full)), full),))
-    target.analyzed_text(call)  # Spark refuses a broken body
+    target.text(target.resolve(call, only_columns=True))  # Spark refuses a broken body
     return Result("CREATE FUNCTION")
 
 
@@ -209,12 +209,12 @@ def run_drop_function(env: Environment, statement: DropFunction) -> Result:
 
 def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
     """Run DROP TABLE and DROP VIEW; a temporary view hides a relation with the same one-part name."""
-    parts = statement.name.parts
-    if env.is_temporary(statement.name):
+    if env.names.is_temporary(statement.name):
+        view = statement.name.parts[-1]
         if env.names.temporary_view(statement.name) is not None:
-            env.drop_temporary(parts[-1])
+            env.state.drop_views(lambda name: name == fold(view))
         else:
-            drop_temporary_view(env.spark, parts[-1])
+            drop_temporary_view(env.spark, view)
         return Result("DROP VIEW")
     drop = drop_table if statement.kind == "table" else drop_view
     target, schema, name = env.place(statement.name)

@@ -13,7 +13,7 @@ from ..lake.diff import Side, diff
 from ..sql.references import rows_of
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Name, TimeTravel
-from .arguments import Parameter, identifier, integer, snapshot_or_timestamp, strings, text
+from .arguments import Parameter, identifier, integer, named, snapshot_or_timestamp, strings, text
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -77,7 +77,7 @@ def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
     snapshot = None if at is None else _resolved(owner, at)
     travel = None if snapshot is None else TimeTravel(version=snapshot.snapshot_id)
     try:
-        found = env.find(name, travel)
+        found = env.names.find(name, travel)
     except NotFoundError as error:
         if snapshot is None:
             raise
@@ -100,12 +100,7 @@ DIFF = Procedure(
     _diff,
     (
         Parameter("table_name", identifier, required=True),
-        Parameter("schema", identifier, only_named=True),
-        Parameter("from", snapshot_or_timestamp, only_named=True),
-        Parameter("to", snapshot_or_timestamp, only_named=True),
-        Parameter("other", text, only_named=True),
-        Parameter("key", strings, only_named=True),
-        Parameter("examples", integer, only_named=True),
-        Parameter("format", text, only_named=True),
+        *named(schema=identifier, **{"from": snapshot_or_timestamp}, to=snapshot_or_timestamp),
+        *named(other=text, key=strings, examples=integer, format=text),
     ),
 )

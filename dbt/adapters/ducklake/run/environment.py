@@ -6,27 +6,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone, tzinfo
-from functools import cache, lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..catalog.transaction.transaction import Transaction
-from ..format.files import ColumnFilter, ScanPlan
+from ..format.files import ScanPlan
 from ..format.identifiers import fold, spark_literal
 from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
-from ..plan.filters import filters_for_condition
-from ..plan.names import Found, Names, TemporaryView
+from ..plan.names import Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
 from ..spark.read.unneeded import unneeded_columns
 from ..spark.rows.fetch import column_types
-from ..spark.session.temporary import Setting, session_settings, timestamp_value
+from ..spark.session.temporary import timestamp_value
 from ..sql.references import rows_of
 from ..sql.values import Name, Sql, TimeTravel
-from .registry import ScanRegistry
+from .registry import Registering, ScanRegistry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,11 +66,16 @@ class SessionState:
         self.cached = {}
         self.setting_changes += 1
 
-    def forget_hidden(self, in_spark: Callable[[str], bool]) -> None:
-        """Forget the temporary views that a Spark view with the same name now hides."""
-        hidden = {name for name in (*self.temporary, *self.cached) if in_spark(name)}
-        self.temporary = {name: view for name, view in self.temporary.items() if name not in hidden}
-        self.cached = {name: rows for name, rows in self.cached.items() if name not in hidden}
+    def add_view(self, view: TemporaryView) -> None:
+        """Add a temporary view, which replaces one with the same name."""
+        key = fold(view.name)
+        self.drop_views(lambda name: name == key)
+        self.temporary = {**self.temporary, key: view}
+
+    def drop_views(self, is_dropped: Callable[[str], bool]) -> None:
+        """Drop the temporary views for whose folded name the function returns true."""
+        self.temporary = {name: view for name, view in self.temporary.items() if not is_dropped(name)}
+        self.cached = {name: rows for name, rows in self.cached.items() if not is_dropped(name)}
 
 
 @dataclass(frozen=True)
@@ -198,14 +202,6 @@ class Environment:
         names, schema = self.names.schema_place(name)
         return self.with_names(names), schema
 
-    def find(self, name: Name, at: TimeTravel | None = None) -> Found | None:
-        """Return the relation that a name means; see `Names.find`."""
-        return self.names.find(name, at)
-
-    def is_temporary(self, name: Name) -> bool:
-        """Whether a name means a temporary view."""
-        return self.names.is_temporary(name)
-
     def localized(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call; a timestamp without a zone gets the session's zone."""
         return {
@@ -214,9 +210,11 @@ class Environment:
 
     # -- SQL -------------------------------------------------------------------------------------------------------------------
 
-    def resolve(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
-        """Return the text with values for its names, and record the files and rows that it reads."""
+    def resolve(self, sql: Sql, known: tuple[Name, ...] = (), *, only_columns: bool = False) -> Bound:
+        """Return the text with values for its names; record the files and rows that it reads, unless only its columns matter."""
         bound = resolve(sql, self.names, self.planning, known)
+        if only_columns:
+            return bound
         self.reads.extend(bound.reads)
         for rows in bound.depends_on:
             self.lakes.contexts[rows.lake]().transaction.record_read(rows.table_id, rows.filters)
@@ -224,9 +222,10 @@ class Environment:
 
     def text(self, bound: Bound) -> str:
         """Return the text for Spark, after registering its relations in Spark."""
-        return self.state.registry.text(bound, self.spark, self.planning.settings(), lambda call: self.frame_of_call(self, call))
+        how = Registering(self.spark, self.planning.settings(), partial(self.frame_of_call, self))
+        return self.state.registry.text(bound, how)
 
-    def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
+    def spark_text(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """Resolve SQL and return it for Spark."""
         return self.text(self.resolve(sql, known))
 
@@ -245,29 +244,24 @@ class Environment:
         return self.state.registry.query(bound, self.text(bound), self.spark)
 
     def analyzed(self, sql: Sql) -> DataFrame:
-        """Analyze a query of which only the columns matter: no rows are recorded as read."""
-        return self.frame(resolve(sql, self.names, self.planning))
-
-    def analyzed_text(self, sql: Sql) -> str:
-        """Return SQL for Spark, as `bound` does, without recording rows as read."""
-        return self.text(resolve(sql, self.names, self.planning))
+        """Analyze a query of which only the columns matter."""
+        return self.frame(self.resolve(sql, only_columns=True))
 
     def columns(self, name: Name, at: TimeTravel | None = None) -> Sequence[tuple[str, str]]:
         """Return the name and Spark's name of the type of each column of a view. Spark analyzes the view unless they are cached."""
-        bound = resolve(rows_of(name, at), self.names, self.planning)
-        known = self._cached_columns(bound)
+        bound = self.resolve(rows_of(name, at), only_columns=True)
+        known = self.state.columns.get((bound, self.planning.settings())) if self.state.columns else None
         return self._cache_columns(bound, column_types(self.frame(bound))) if known is None else known
 
-    def set_columns(self, name: Name, columns: Sequence[tuple[str, str]]) -> None:
-        """Cache the columns of a temporary view that Spark has just analyzed.
+    def add_view(self, view: TemporaryView, columns: Sequence[tuple[str, str]]) -> None:
+        """Add a temporary view, whose columns Spark has just analyzed, to the session.
 
         Raises:
             LakeError: the view reads itself.
         """
-        self._cache_columns(resolve(rows_of(name), self.names, self.planning), columns)
-
-    def _cached_columns(self, bound: Bound) -> Sequence[tuple[str, str]] | None:
-        return self.state.columns.get((bound, self.planning.settings())) if self.state.columns else None
+        updated = self.with_names(replace(self.names, temporary={**self.names.temporary, fold(view.name): view}))
+        self._cache_columns(updated.resolve(rows_of(Name((view.name,))), only_columns=True), columns)
+        self.state.add_view(view)
 
     def _cache_columns(self, bound: Bound, columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
         if bound.has_fixed_columns:
@@ -276,47 +270,7 @@ class Environment:
             self.state.columns[bound, self.planning.settings()] = columns
         return columns
 
-    # -- rows that are changed -------------------------------------------------------------------------------------------------
-
-    def plan(self, table: Table, condition: Sql | None, alias: str) -> tuple[ScanPlan, Sequence[ColumnFilter]]:
-        """Return how to read the rows that may satisfy the condition of a DELETE or UPDATE, and the filters that such rows pass."""
-
-        @cache
-        def within() -> Sequence[ColumnFilter]:
-            if condition is None:
-                return ()
-            settings = self.planning.settings()
-            return filters_for_condition(condition, table, alias, lambda: settings.zone_is_utc) if settings.can_prune else ()
-
-        plan = self.transaction.scan_plan(table, within=within)
-        self.note_scan(table, plan)
-        has_rows = bool(plan.files or plan.inlined or plan.pruned_files)
-        return plan, within() if has_rows or self.spark_started() else ()  # an empty table does not start Spark for the filters
-
     def note_scan(self, table: Table, plan: ScanPlan) -> None:
         """Record the files that are read of a table that the statement changes."""
         read = TableAt(self.lake, table.schema_name, table.name, self.transaction.snapshot.snapshot_id)
         self.reads.append(FilesRead.from_plan(read, plan))
-
-    # -- temporary views -------------------------------------------------------------------------------------------------------
-
-    def with_temporary(self, view: TemporaryView) -> Environment:
-        """Return this environment with a temporary view added, which replaces one with the same name."""
-        return self.with_names(replace(self.names, temporary={**self.names.temporary, fold(view.name): view}))
-
-    def keep_temporary(self) -> None:
-        """Store the temporary views of this environment in the session."""
-        views = self.names.temporary.items()
-        self.state.temporary = {name: view for name, view in views if isinstance(view, TemporaryView)}
-        self.state.cached = {name: view for name, view in views if isinstance(view, BoundRows)}
-
-    def drop_temporary(self, name: str) -> None:
-        """Drop a temporary view of the session."""
-        key = fold(name)
-        self.state.temporary = {other: view for other, view in self.state.temporary.items() if other != key}
-        self.state.cached = {other: rows for other, rows in self.state.cached.items() if other != key}
-
-
-def settings_of(setting: Setting, changes: int) -> Settings:
-    """Return the settings of a Spark session that change what SQL means."""
-    return Settings(*session_settings(setting), changes=changes)

@@ -24,16 +24,13 @@ from ..lake.tables import required_table
 from ..plan.bound import BoundCall
 from ..plan.names import Names
 from ..plan.resolve import version_of
-from ..spark.rows.fetch import column_types, fetch
 from ..spark.rows.frames import local_frame
-from ..sql.inspection import call_arguments
-from ..sql.tokens import Cursor, Source
-from ..sql.values import Call, Reference
-from .arguments import Parameter, identifier, integer, snapshot_or_timestamp, timestamp
+from ..sql.values import Reference
+from .arguments import Parameter, identifier, integer, named, snapshot_or_timestamp, timestamp
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
-from .result import Result, ResultColumn, local
+from .procedure import PREFIX, Arguments, Procedure, call_of, key_of, resolve_call
+from .result import Result, local, queried
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,8 +48,7 @@ def bound_call(names: Names, reference: Reference) -> BoundCall | None:
     if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.in_lake(qualifiers[0]) is None):
         return None
     function = key_of(name, FUNCTIONS, f"{reference.name} is not a function of the lake")
-    call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
-    found = resolve_call(names, call, FUNCTIONS[function])
+    found = resolve_call(names, call_of(reference), FUNCTIONS[function])
     if found is None:
         return None
     owner, given = found
@@ -76,12 +72,10 @@ def _change_feed_function(
 
     def run(env: Environment, given: Arguments) -> Result:
         frame = read(env.context, given["schema_name"], given["table_name"], given["start_snapshot"], given["end_snapshot"])
-        frame = frame.drop(*hidden)
-        return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+        return queried(frame.drop(*hidden))
 
-    parameters = [Parameter("table_name", identifier, required=True)]
-    parameters += [Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot")]
-    return Procedure(run, tuple(parameters), in_schema=True)
+    snapshots = (Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot"))
+    return Procedure(run, (_TABLE, *snapshots), in_schema=True)
 
 
 def _snapshots(env: Environment, given: Arguments) -> Result:
@@ -134,28 +128,14 @@ def _settings(env: Environment, _given: Arguments) -> Result:
     return local("SETTINGS", columns, [(catalog.database_kind, f"dbt-ducklake {package_version}", catalog.data_path)])
 
 
+_TABLE = Parameter("table_name", identifier, required=True)
 FUNCTIONS: dict[str, Procedure] = {
-    "snapshots": Procedure(_snapshots, (Parameter("limit", integer, only_named=True),)),
+    "snapshots": Procedure(_snapshots, named(limit=integer)),
     "current_snapshot": Procedure(_current_snapshot),
     "last_committed_snapshot": Procedure(_last_committed_snapshot),
     "table_info": Procedure(_table_info),
-    "history": Procedure(
-        _history,
-        (
-            Parameter("table_name", identifier, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("limit", integer, only_named=True),
-        ),
-    ),
-    "list_files": Procedure(
-        _list_files,
-        (
-            Parameter("table_name", identifier, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("snapshot_version", integer, only_named=True),
-            Parameter("snapshot_time", timestamp, only_named=True),
-        ),
-    ),
+    "history": Procedure(_history, (_TABLE, *named(schema=identifier, limit=integer))),
+    "list_files": Procedure(_list_files, (_TABLE, *named(schema=identifier, snapshot_version=integer, snapshot_time=timestamp))),
     "options": Procedure(_options),
     "settings": Procedure(_settings),
     "table_changes": _change_feed_function(table_changes),

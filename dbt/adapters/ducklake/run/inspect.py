@@ -26,7 +26,7 @@ def run_show(env: Environment, statement: Show) -> Result:
     keep = _pattern(statement.like)
     what = statement.what.upper()
     if what == "CURRENT NAMESPACE":
-        return local("SHOW CURRENT NAMESPACE", [("catalog", "string"), ("namespace", "string")], [(env.names.lake, env.names.schema)])
+        return local("SHOW CURRENT NAMESPACE", [("catalog", "string"), ("namespace", "string")], [(env.lake, env.schema)])
     if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
         target = env if statement.name is None else env.in_lake(str(statement.name))
         if target is None:
@@ -77,7 +77,7 @@ def run_describe(env: Environment, statement: Describe) -> Result:
     """Run DESCRIBE [EXTENDED]: return the columns, and with EXTENDED the catalog's details of the relation."""
     columns = describe_columns(env, statement.name, statement.at)
     rows: list[tuple[str, str, str | None]] = [(column.name, column.type, column.comment) for column in columns]
-    found = env.find(statement.name, statement.at) if statement.extended else None
+    found = env.names.find(statement.name, statement.at) if statement.extended else None
     if found is not None:
         rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(env.with_names(found.names), found.relation)]
     return local("DESCRIBE", [("col_name", "string"), ("data_type", "string"), ("comment", "string")], rows)
@@ -132,9 +132,9 @@ def describe_columns(env: Environment, name: Name, at: TimeTravel | None = None)
         NotFoundError: it does not exist.
         StatementError: it has no columns that can be described.
     """
-    found = env.find(name, at)
+    found = env.names.find(name, at)
     if found is None:
-        if env.is_temporary(name):
+        if env.names.is_temporary(name):
             return [ViewColumn(*column) for column in env.columns(name)]
         target, schema, relation_name = env.place(name)
         required_relation(target.context, schema, relation_name)  # raises for a missing relation

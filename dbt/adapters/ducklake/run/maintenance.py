@@ -1,20 +1,21 @@
-"""The procedures of maintenance: their arguments and results.
+"""The procedures of maintenance, with their arguments and results, and CHECKPOINT, which runs most of them.
 
-Specification: "Maintenance". None of them runs inside a transaction: a removal cannot be rolled back, and the others commit themselves.
+Specification: "Maintenance", "Checkpoint". None runs inside a transaction: a removal cannot be rolled back, the others commit themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from datetime import datetime, timezone
+from functools import partial
 
 from ..errors import StatementError
+from ..format.identifiers import fold
 from ..format.option_values import limit_of_age
 from ..lake.cleanup import cleanup_old_files
 from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
 from ..lake.compaction import CompactionResult, merge_adjacent_files, rewrite_data_files
-from ..lake.context import Context
 from ..lake.flush import flush_inlined_data
 from ..lake.orphans import delete_orphaned_files
 from ..lake.rollback import COLUMNS as ROLLBACK_COLUMNS
@@ -22,14 +23,20 @@ from ..lake.rollback import roll_back
 from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
-from .arguments import Parameter, boolean, identifier, integer, integers, number, timestamp
+from ..sql.values import Call, Checkpoint, Name, Statement
+from .arguments import TRUE, Parameter, boolean, identifier, integer, integers, named, number, timestamp
 from .environment import Environment
-from .procedure import Arguments, Procedure
+from .procedure import IRREVERSIBLE, OWN_TRANSACTION, PREFIX, Arguments, Procedure, place_of
 from .result import Result, local
+
+_STEPS = (
+    *("flush_inlined_data", "expire_snapshots", "merge_adjacent_files"),
+    *("rewrite_data_files", "cleanup_old_files", "delete_orphaned_files"),
+)
+"""The steps of CHECKPOINT in their order."""
 
 
 def _expire_snapshots(env: Environment, given: Arguments) -> Result:
-    _require_no_transaction(env, "expire_snapshots")
     versions, older_than, dry_run = given["versions"], given["older_than"], bool(given["dry_run"])
     if versions is not None and older_than is not None:
         raise StatementError("expire_snapshots takes versions or older_than, not both")
@@ -45,21 +52,13 @@ def _expire_snapshots(env: Environment, given: Arguments) -> Result:
     return local(f"EXPIRE SNAPSHOTS: {len(records)} {verb}", SNAPSHOT_COLUMNS, snapshot_rows(records))
 
 
-def _cleanup_old_files(env: Environment, given: Arguments) -> Result:
-    return _remove(env, given, "CLEANUP OLD FILES", cleanup_old_files)
-
-
-def _delete_orphaned_files(env: Environment, given: Arguments) -> Result:
-    return _remove(env, given, "DELETE ORPHANED FILES", delete_orphaned_files)
-
-
-def _remove(env: Environment, given: Arguments, title: str, remove: Callable[..., list[Removal]]) -> Result:
-    _require_no_transaction(env, title.lower().replace(" ", "_"))
+def _remove(title: str, remove: Callable[..., list[Removal]], env: Environment, given: Arguments) -> Result:
     older_than = given["older_than"]
     if given["cleanup_all"] and older_than is not None:
         raise StatementError(f"{title}: cleanup_all and older_than cannot be used together; leave one of them out")
     if older_than is None and not given["cleanup_all"]:
-        older_than = limit_of_age("delete_older_than", grace_period(env.context), datetime.now(timezone.utc))
+        grace_period = env.context.catalog.option("delete_older_than") or "2 days"
+        older_than = limit_of_age("delete_older_than", grace_period, datetime.now(timezone.utc))
     dry_run = bool(given["dry_run"])
     outcomes = remove(env.context, older_than=older_than, dry_run=dry_run)
     done = [(outcome.path,) for outcome in outcomes if outcome.kept_because is None]
@@ -71,42 +70,32 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
 
 
 def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "flush_inlined_data")
-    schema = given["schema_name"] or (env.schema if given["table_name"] else None)
-    flushed = flush_inlined_data(env.context, schema, given["table_name"] or None)
+    flushed = flush_inlined_data(env.context, *place_of(env, given))
     columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
     return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
 
 
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "merge_adjacent_files")
     sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
-    return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
+    return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *place_of(env, given), **sizes))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "rewrite_data_files")
     return _compaction_result(
-        "REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"])
+        "REWRITE DATA FILES", rewrite_data_files(env.context, *place_of(env, given), delete_threshold=given["delete_threshold"])
     )
 
 
 def _rollback(env: Environment, given: Arguments) -> Result:
-    require_own_transaction(env, "rollback")
     version, timestamp = given["version"], given["timestamp"]
     if (version is None) == (timestamp is None):
         raise StatementError("rollback takes the snapshot to restore, as either version => 5 or timestamp => '2026-01-31 12:00:00'")
     snapshot = env.context.catalog.resolve(version=version, timestamp=timestamp)
-    outcomes = roll_back(env.context, snapshot, *_place(env, given), dry_run=bool(given["dry_run"]))
+    outcomes = roll_back(env.context, snapshot, *place_of(env, given), dry_run=bool(given["dry_run"]))
     changed = sum(outcome.action != "kept" for outcome in outcomes)
     verb = "would change" if given["dry_run"] else "changed"
     message = f"ROLLBACK to snapshot {snapshot.snapshot_id}: {changed} {verb}, {len(outcomes) - changed} kept"
     return local(message, ROLLBACK_COLUMNS, [astuple(outcome) for outcome in outcomes])
-
-
-def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
-    """Return the schema and the table that the arguments name; a table without a schema is in the current one."""
-    return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
 
 
 def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
@@ -115,77 +104,62 @@ def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
     return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
 
 
-def grace_period(context: Context) -> str:
-    """Return how old a file must be before it is removed: the option `delete_older_than`."""
-    return context.catalog.option("delete_older_than") or "2 days"
+def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:
+    """Run CHECKPOINT: all maintenance of the named lake or the current one in the reference's order, with the lake's options.
 
-
-def require_own_transaction(env: Environment, name: str) -> None:
-    """Require that no transaction is open, for a procedure that commits by itself.
+    Each step is run by `call` in a transaction of its own, so that completed steps persist if a later one fails; it is a row of the result.
 
     Raises:
-        StatementError: a transaction is open.
+        StatementError: no lake has the name, or a transaction is open.
     """
-    if env.begun:
-        raise StatementError(f"{name} runs in its own transaction; COMMIT or ROLLBACK the open one first")
+    lake = () if statement.name is None else statement.name.parts
+    if statement.name is not None and fold(str(statement.name)) not in map(fold, lakes):
+        raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; the lakes are {', '.join(lakes)}")
+    if in_transaction:
+        raise StatementError(f"CHECKPOINT {IRREVERSIBLE}")
+    rows = []
+    for step in _STEPS:
+        if step == "expire_snapshots" and not _expires(call, lake):
+            rows.append((step, 0, "EXPIRE SNAPSHOTS: the option expire_older_than is not set"))
+            continue
+        result = call(Call(Name((*lake, step)), ()))
+        rows.append((step, len(result.rows or ()), result.message))
+    return local("CHECKPOINT", [("step", "string"), ("results", "bigint"), ("outcome", "string")], rows)
 
 
-def _require_no_transaction(env: Environment, name: str) -> None:
-    """Require that no transaction is open, for a procedure that cannot be rolled back.
-
-    Raises:
-        StatementError: a transaction is open.
-    """
-    if env.begun:
-        raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+def _expires(call: Callable[[Call], Result], lake: tuple[str, ...]) -> bool:
+    """Whether the lake has the option `expire_older_than`, the age from which snapshots expire."""
+    options = call(Call(Name((*lake, "options")), ())).rows or ()
+    return any(name == "expire_older_than" and value and scope == "GLOBAL" for name, _, value, scope, _ in options)
 
 
-_REMOVAL = (
-    Parameter("older_than", timestamp, only_named=True),
-    Parameter("cleanup_all", boolean, only_named=True),
-    Parameter("dry_run", boolean, only_named=True),
-)
-
+_TABLE = Parameter("table_name", identifier)
+_REMOVAL = named(older_than=timestamp, cleanup_all=boolean, dry_run=boolean)
 MAINTENANCE: dict[str, Procedure] = {
-    "expire_snapshots": Procedure(
-        _expire_snapshots,
-        (
-            Parameter("versions", integers, only_named=True),
-            Parameter("older_than", timestamp, only_named=True),
-            Parameter("dry_run", boolean, only_named=True),
-        ),
-    ),
-    "flush_inlined_data": Procedure(
-        _flush_inlined_data, (Parameter("schema_name", identifier, only_named=True), Parameter("table_name", identifier, only_named=True))
-    ),
+    "expire_snapshots": Procedure(_expire_snapshots, named(versions=integers, older_than=timestamp, dry_run=boolean), alone=IRREVERSIBLE),
+    "flush_inlined_data": Procedure(_flush_inlined_data, named(schema_name=identifier, table_name=identifier), alone=OWN_TRANSACTION),
     "merge_adjacent_files": Procedure(
         _merge_adjacent_files,
-        (
-            Parameter("table_name", identifier),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("min_file_size", integer, only_named=True),
-            Parameter("max_file_size", integer, only_named=True),
-            Parameter("max_compacted_files", integer, only_named=True),
-        ),
+        (_TABLE, *named(schema=identifier, min_file_size=integer, max_file_size=integer, max_compacted_files=integer)),
+        alone=OWN_TRANSACTION,
     ),
     "rewrite_data_files": Procedure(
-        _rewrite_data_files,
-        (
-            Parameter("table_name", identifier),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("delete_threshold", number, only_named=True),
-        ),
+        _rewrite_data_files, (_TABLE, *named(schema=identifier, delete_threshold=number)), alone=OWN_TRANSACTION
     ),
     "rollback": Procedure(
         _rollback,
-        (
-            Parameter("table_name", identifier, only_named=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("version", integer, only_named=True),
-            Parameter("timestamp", timestamp, only_named=True),
-            Parameter("dry_run", boolean, only_named=True),
-        ),
+        named(table_name=identifier, schema=identifier, version=integer, timestamp=timestamp, dry_run=boolean),
+        alone=OWN_TRANSACTION,
     ),
-    "cleanup_old_files": Procedure(_cleanup_old_files, _REMOVAL),
-    "delete_orphaned_files": Procedure(_delete_orphaned_files, _REMOVAL),
+    "cleanup_old_files": Procedure(partial(_remove, "CLEANUP OLD FILES", cleanup_old_files), _REMOVAL, alone=IRREVERSIBLE),
+    "delete_orphaned_files": Procedure(partial(_remove, "DELETE ORPHANED FILES", delete_orphaned_files), _REMOVAL, alone=IRREVERSIBLE),
 }
+
+
+def is_maintenance(statement: Statement) -> bool:
+    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name, and is not a dry run, which changes nothing."""
+    if isinstance(statement, Checkpoint):
+        return True
+    if not isinstance(statement, Call) or fold(statement.name.parts[-1]).removeprefix(PREFIX) not in MAINTENANCE:
+        return False
+    return not any(fold(each.name or "") == "dry_run" and fold(str(each.value)) in TRUE for each in statement.arguments)

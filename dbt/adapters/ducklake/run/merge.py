@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,20 +11,23 @@ from ..format.evolution import NewColumn
 from ..format.identifiers import backquoted, fold
 from ..format.objects import Table
 from ..lake.alter import add_columns
+from ..lake.context import Context
 from ..lake.merge import merge
 from ..lake.merge_request import MergeRequest
 from ..lake.tables import required_table
+from ..plan.bound import BoundTable
 from ..plan.defaults import default_sql
-from ..plan.filters import filters_for_join
+from ..plan.filters import filters_for_condition
 from ..plan.keys import equal_keys, only_compares, only_equal_keys, uses_as_column
-from ..plan.virtual import expressions, source_with_virtual, virtual_columns, virtual_columns_of_target
+from ..plan.resolve import virtual_columns
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
-from ..sql.values import Merge, MergeClause, Name, Sql
+from ..sql.tokens import tokenize
+from ..sql.values import VIRTUAL_COLUMNS, Merge, MergeClause, Name, Sql
 from .environment import Environment
 from .registry import ask_for_files
 from .result import Result, changed
-from .targets import Side, assigned_values, changed_table, side_of, with_columns
+from .targets import Side, Target, assigned_values, target_of, with_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,20 +54,19 @@ class _Sides:
 
 def run_merge(env: Environment, statement: Merge) -> Result:
     """Run MERGE INTO."""
-    target, table = changed_table(env, statement.name)
+    target = target_of(env, statement.name, statement.alias)
     source_alias = statement.source_alias or "_ducklake_source"
     source, plain = _source(env, statement, source_alias)
     if statement.schema_evolution:
-        table = _evolved(target, table, plain)
+        target = replace(target, table=_evolved(target.context, target.table, plain))
     names = (statement.name, *(reference.name for reference in statement.source.references))
-    sides = _Sides(side_of(table, statement.alias, statement.name), Side(source_alias, plain.columns), names)
-    target_alias = sides.target.alias
-    condition = env.bound(with_columns(statement.condition, *sides.of("matched")), names)
-    settings = env.planning.settings()
-    texts = [part.text for part in expressions(statement)]
+    sides = _Sides(target.side, Side(source_alias, plain.columns), names)
+    table, target_alias = target.table, sides.target.alias
+    condition = env.spark_text(with_columns(statement.condition, *sides.of("matched")), names)
+    texts = [part.text for part in _expressions(statement)]
 
     def clauses(kind: str) -> list[When]:
-        return [_clause(env, table, clause, sides) for clause in statement.clauses if clause.kind == kind]
+        return [_clause(target, clause, sides) for clause in statement.clauses if clause.kind == kind]
 
     keys = equal_keys(condition, table, target_alias, source_alias)
     request = MergeRequest(
@@ -78,38 +80,39 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
-        within=filters_for_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
-        virtual=virtual_columns_of_target(statement, table, target_alias, plain.columns),
+        within=filters_for_condition(condition, table, target_alias, env.planning.settings(), only_qualified=True),
+        virtual=_virtual_columns_of_target(statement, table, target_alias, plain.columns),
         asks_for_files=ask_for_files(texts),
-        planned=lambda plan: target.note_scan(table, plan),
+        planned=lambda plan: target.owner.note_scan(table, plan),
     )
     return changed("MERGE", merge(target.context, table, request))
 
 
 def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
     """Return the rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
-    text = source_with_virtual(statement, alias)
+    text = _source_with_virtual(statement, alias)
     bound = env.resolve(text)
     rows = env.rows(replace(bound, pieces=("SELECT * FROM ", *bound.pieces)))
-    reference = text.references[0] if text is not statement.source else None
-    found = None if reference is None else env.find(reference.name, reference.at)
-    if reference is None or found is None or not isinstance(found.relation, Table):
+    if text is statement.source:
         return rows, rows
-    return rows, rows.drop(*virtual_columns(reference.virtual, found.relation))
+    shown = [name for each in bound.relations if isinstance(each, BoundTable) for name in each.virtual]
+    return rows, rows.drop(*shown) if shown else rows
 
 
-def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
+def _evolved(context: Context, table: Table, source: DataFrame) -> Table:
     """Add the columns that only the source has, for MERGE WITH SCHEMA EVOLUTION, and return the table."""
     new = [NewColumn(f.name, f.type) for f in fields_of(source.schema) if table.column(f.name) is None]
     if not new:
         return table
-    add_columns(env.context, table, [((), column) for column in new])
-    return required_table(env.context, table.schema_name, table.name)
+    add_columns(context, table, [((), column) for column in new])
+    return required_table(context, table.schema_name, table.name)
 
 
-def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) -> When:
+def _clause(target: Target, clause: MergeClause, sides: _Sides) -> When:
+    table = target.table
+
     def bind(sql: Sql) -> str:
-        return env.bound(with_columns(sql, *sides.of(clause.kind)), sides.names)
+        return target.env.spark_text(with_columns(sql, *sides.of(clause.kind)), sides.names)
 
     condition = None if clause.condition is None else bind(clause.condition)
     if clause.action == "delete":
@@ -119,7 +122,7 @@ def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) 
         sources = _by_position(table, clause, columns) if clause.star == "position" else _by_name(table, clause, columns)
         values = {name: f"{backquoted(sides.source.alias)}.{backquoted(source)}" for name, source in sources.items()}
         return When(condition, clause.action, values)
-    values = assigned_values(env.names, table, clause.assignments, sides.target, bind)
+    values = assigned_values(target, clause.assignments, bind)
     if clause.action == "insert":
         values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
     return When(condition, clause.action, values)
@@ -144,3 +147,44 @@ def _by_position(table: Table, clause: MergeClause, source_columns: Sequence[str
             f"which has {len(source_columns)}. Name the columns to set instead"
         )
     return {column.name: source for column, source in zip(table.columns, source_columns, strict=True)}
+
+
+# -- virtual columns ---------------------------------------------------------------------------------------------------------------
+
+
+def _virtual_columns_of_target(statement: Merge, table: Table, alias: str, source_columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the virtual columns of the target. An unqualified name belongs to the source, if the source has such a column."""
+    parts = list(_expressions(statement, with_inserts=False))
+    own = _qualified(parts, alias)
+    in_source = {fold(name) for name in source_columns} - own
+    named = {name for part in parts for name in part.virtual} - in_source
+    return virtual_columns((name for name in VIRTUAL_COLUMNS if name in named), table)
+
+
+def _source_with_virtual(statement: Merge, alias: str) -> Sql:
+    """Return the source; if it is a name, it shows the virtual columns that the statement qualifies with its alias."""
+    source = statement.source
+    named = _qualified(_expressions(statement), alias)
+    if not named or len(source.references) != 1 or source.references[0].end - source.references[0].start != len(source.text):
+        return source
+    shown = tuple(name for name in VIRTUAL_COLUMNS if name in named)
+    return replace(source, references=(replace(source.references[0], virtual=shown),))
+
+
+def _expressions(statement: Merge, *, with_inserts: bool = True) -> Iterator[Sql]:
+    """Return the conditions and the assigned values of a MERGE; without `with_inserts`, not those of rows to insert."""
+    yield statement.condition
+    for clause in statement.clauses:
+        if with_inserts or clause.kind != "not_matched":
+            yield from (text for text in (clause.condition, *(each.value for each in clause.assignments)) if text is not None)
+
+
+def _qualified(parts: Iterable[Sql], alias: str) -> set[str]:
+    """Return the virtual columns that are named as `alias.column`."""
+    found = set()
+    for part in parts:
+        tokens = tokenize(part.text) if part.virtual else ()
+        for one, dot, column in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            if dot.word == "." and one.is_identifier and column.is_identifier and fold(one.identifier) == fold(alias):
+                found.add(fold(column.identifier))
+    return found & set(VIRTUAL_COLUMNS)

@@ -9,7 +9,9 @@ from typing import Any
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..plan.names import Names
-from ..sql.values import Call
+from ..sql.inspection import call_arguments
+from ..sql.tokens import Cursor, Source
+from ..sql.values import Call, Reference
 from .arguments import Parameter, arguments, identifier, split_lake
 from .environment import Environment
 from .result import Result
@@ -20,16 +22,27 @@ PREFIX = "ducklake_"
 _SCHEMA = Parameter("schema_name", identifier, required=True)
 
 
+OWN_TRANSACTION = "runs in its own transaction; COMMIT or ROLLBACK the open one first"
+IRREVERSIBLE = "cannot run inside a transaction, because it cannot be rolled back; COMMIT first"
+
+
 @dataclass(frozen=True)
 class Procedure:
     """A procedure or function of a lake, with its `parameters` in the order of their positions.
 
     One that is `in_schema` is called as `lake.schema.name(…)` or `ducklake_name('lake', 'schema', …)`, and gets `schema_name` as well.
+    `alone` is why it cannot run in an open transaction: `OWN_TRANSACTION` or `IRREVERSIBLE`; None if it can.
     """
 
     run: Callable[[Environment, Arguments], Result]
     parameters: tuple[Parameter, ...] = ()
     in_schema: bool = False
+    alone: str | None = None
+
+
+def call_of(reference: Reference) -> Call:
+    """Return a function call in FROM as a CALL."""
+    return Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
 
 
 def resolve_call(names: Names, call: Call, procedure: Procedure) -> tuple[Names, Arguments] | None:
@@ -54,6 +67,12 @@ def resolve_call(names: Names, call: Call, procedure: Procedure) -> tuple[Names,
     if prefixed:
         return owner, arguments(call, (_SCHEMA, *procedure.parameters))
     return owner, {**arguments(call, procedure.parameters), _SCHEMA.name: qualifiers[0] if qualifiers else owner.schema}
+
+
+def place_of(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
+    """Return the schema and the table that the arguments name, None for all; a table without a schema is in the current one."""
+    schema, table = given.get("schema") or given.get("schema_name"), given["table_name"]
+    return schema or (env.schema if table else None), table
 
 
 def key_of(name: str, known: Mapping[str, Procedure], what: str) -> str:

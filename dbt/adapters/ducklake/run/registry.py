@@ -11,7 +11,7 @@ import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import DuckLakeError, NotFoundError, StatementError
@@ -37,7 +37,18 @@ _FILE_FUNCTIONS = "input_file_"
 
 _HIDDEN_NAME = re.compile(r"__ducklake_\d+__")
 
-FrameOfCall = Callable[[BoundCall], "DataFrame"]
+
+@dataclass(frozen=True)
+class Registering:
+    """How the relations of a statement are registered."""
+
+    spark: SparkSession
+    settings: Settings
+    """The settings of the session."""
+    frame_of_call: Callable[[BoundCall], DataFrame]
+    """Returns the rows of a call of a lake function."""
+    names_files: bool = False
+    """Whether the statement may ask for the file of a row."""
 
 
 @dataclass(frozen=True)
@@ -56,31 +67,21 @@ class ScanRegistry:
         self.user_names: dict[str, str] = {}
         """The user's name of each view or function, for error messages."""
         self._tables: OrderedDict[_TableView, str] = OrderedDict()
-        self._others: dict[BoundRelation, str] = {}
-        """The views and functions of the current statement, without those of tables."""
+        self._others: dict[tuple[BoundRelation, bool], str] = {}
+        """The views and functions of the current statement without those of tables, by value and whether they may ask for files."""
         self._used: list[_TableView] = []
         """Those of the current statement."""
         self._numbers = itertools.count(1)
 
-    def text(self, bound: Bound, spark: SparkSession, settings: Settings, frame_of_call: FrameOfCall, *, names_files: bool = False) -> str:
-        """Return the text for Spark, after registering its relations.
-
-        Args:
-            bound: the statement, or the query of a view.
-            spark: the session.
-            settings: its settings.
-            frame_of_call: returns the rows of a call of a table function.
-            names_files: whether the statement that contains this query may ask for the file of a row.
+    def text(self, bound: Bound, how: Registering) -> str:
+        """Return the text of a statement, or of the query of a view, for Spark, after registering its relations.
 
         Raises:
             LakeError: a view or a file of the lake is broken.
         """
-        names_files = names_files or ask_for_files(piece for piece in bound.pieces if isinstance(piece, str))
-
-        def inner(query: Bound) -> str:
-            return self.text(query, spark, settings, frame_of_call, names_files=names_files)
-
-        return bound.text(lambda relation: backquoted(self._name(relation, spark, (settings, names_files), inner, frame_of_call)))
+        if ask_for_files(piece for piece in bound.pieces if isinstance(piece, str)):
+            how = replace(how, names_files=True)
+        return bound.text(lambda relation: backquoted(self._name(relation, how)))
 
     @property
     def reads_encrypted(self) -> bool:
@@ -125,7 +126,7 @@ class ScanRegistry:
         if is_connect(spark):  # Spark Connect analyzes a result again when it is fetched
             self.keep()
             return
-        for relation, name in self._others.items():
+        for (relation, _), name in self._others.items():
             if isinstance(relation, BoundFunction):
                 self.user_names.pop(name, None)
                 spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {backquoted(name)}")
@@ -136,57 +137,41 @@ class ScanRegistry:
         while len(self._tables) > keep:
             self.forget(self._tables.popitem(last=False)[1], spark)
 
-    def _name(
-        self,
-        relation: BoundRelation,
-        spark: SparkSession,
-        how: tuple[Settings, bool],
-        text: Callable[[Bound], str],
-        frame_of_call: FrameOfCall,
-    ) -> str:
+    def _name(self, relation: BoundRelation, how: Registering) -> str:
         if isinstance(relation, BoundRows):
             return relation.view
-        view = _TableView(relation, *how) if isinstance(relation, BoundTable) else None
-        name = self._others.get(relation) if view is None else self._tables.get(view)
-        if name is None:
-            name = self._register(relation, spark, text, frame_of_call, names_files=how[1])
-        if view is not None:
-            self._tables[view] = name
+        if isinstance(relation, BoundTable):
+            view = _TableView(relation, how.settings, how.names_files)
+            name = self._tables[view] = self._tables.get(view) or self._register(relation, how)
             self._tables.move_to_end(view)
             self._used.append(view)
         else:
-            self._others[relation] = name
+            other = relation, how.names_files
+            name = self._others[other] = self._others.get(other) or self._register(relation, how)
         self.user_names[name] = relation.user_name
         return name
 
-    def _register(
-        self,
-        relation: BoundTable | BoundQuery | BoundCall | BoundFunction,
-        spark: SparkSession,
-        text: Callable[[Bound], str],
-        frame_of_call: FrameOfCall,
-        *,
-        names_files: bool,
-    ) -> str:
+    def _register(self, relation: BoundTable | BoundQuery | BoundCall | BoundFunction, how: Registering) -> str:
         match relation:
             case BoundTable():
-                frame = _rows(relation, spark, names_files=names_files)
+                frame = _rows(relation, how)
             case BoundQuery():
-                frame = self._view(relation, spark, text(relation.body))
+                frame = self._view(relation, how)
             case BoundCall():
-                frame = frame_of_call(relation)
-            case BoundFunction(definition):
+                frame = how.frame_of_call(relation)
+            case BoundFunction(body):
                 name = self.new_name(relation.user_name)
-                spark.sql(f"CREATE TEMPORARY FUNCTION {backquoted(name)} {text(definition)}")
+                how.spark.sql(f"CREATE TEMPORARY FUNCTION {backquoted(name)} {self.text(body, how)}")
                 return name
         name = self.new_name(relation.user_name)
         frame.createOrReplaceTempView(name)
         return name
 
-    def _view(self, relation: BoundQuery, spark: SparkSession, text: str) -> DataFrame:
+    def _view(self, relation: BoundQuery, how: Registering) -> DataFrame:
         """Return the rows of a view."""
+        text = self.text(relation.body, how)
         try:
-            frame = self.query(relation.body, text, spark)
+            frame = self.query(relation.body, text, how.spark)
             view = relation.view
             part = None if view is None or is_our_text(view) else first_difference(frame, from_spark=False)
             if view is not None and part is not None:
@@ -207,9 +192,9 @@ def ask_for_files(texts: Iterable[str]) -> bool:
     return any(_FILE_FUNCTIONS in text.lower() for text in texts)
 
 
-def _rows(table: BoundTable, spark: SparkSession, *, names_files: bool) -> DataFrame:
+def _rows(table: BoundTable, how: Registering) -> DataFrame:
     """Return the rows of a table. A small one is a local relation, for which Spark needs no scan."""
-    local = None if table.virtual or names_files else local_rows(table.plan)
+    local = None if table.virtual or how.names_files else local_rows(table.plan)
     if local is not None:
-        return local.frame(spark)
-    return scan(spark, table.plan, virtual=table.virtual, unneeded=table.unneeded)
+        return local.frame(how.spark)
+    return scan(how.spark, table.plan, virtual=table.virtual, unneeded=table.unneeded)

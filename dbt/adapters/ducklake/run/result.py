@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..format.objects import Snapshot
 from ..lake.context import RowCounts
 from ..plan.bound import FilesRead
+from ..spark.rows.fetch import column_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,8 +54,8 @@ class Result:
     files: tuple[FilesRead, ...] = ()
     """The files that were read, or will be when the rows are fetched; those of a table once for each place that names it."""
     written: FilesWritten = FilesWritten()
-    fetcher: Callable[[DataFrame, int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
-    """Returns the rows of `frame`, at most as many as the second argument; None for all."""
+    fetcher: Callable[[int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
+    """Computes the rows of `frame`, at most as many as its argument; None for all. The session sets it."""
 
     def unobserved(self) -> tuple[Result, Callable[[], None]]:
         """Return the result for a caller that only displays its counts, and a function to call when a program reads them after all."""
@@ -69,8 +70,8 @@ class Result:
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
         """Return the rows, at most `limit` of them. A query runs each time it is fetched."""
-        if self.frame is not None and self.fetcher is not None:
-            return self.fetcher(self.frame, limit)
+        if self.fetcher is not None:
+            return self.fetcher(limit)
         rows = list(self.rows or ())
         return rows if limit is None else rows[:limit]
 
@@ -95,6 +96,11 @@ class ObservedResult(Result):
 def observed(result: Result, on_counts_read: Callable[[], None]) -> Result:
     """Return the result so that it calls `on_counts_read` when its counts are read."""
     return ObservedResult(**{each.name: getattr(result, each.name) for each in fields(result)}, on_counts_read=on_counts_read)
+
+
+def queried(frame: DataFrame) -> Result:
+    """Return a result whose rows Spark computes when they are fetched."""
+    return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame)
 
 
 def local(message: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> Result:

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from datetime import datetime, timezone
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.evolution import find_column
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, PartitionField, Table
 from ..format.types import data_type_of, spark_name
 from ..lake.context import RowCounts
 from ..lake.delete import delete, truncate
-from ..lake.insert import insert
+from ..lake.insert import insert, insert_values
 from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
-from ..plan.virtual import virtual_columns
+from ..plan.filters import Filters, filters_for_condition
+from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
+from ..plan.resolve import virtual_columns
 from ..spark.values.conform import is_changed_when_stored, stored_text
+from ..sql.constants import constant, constant_rows
 from ..sql.rows import fill_defaults
-from ..sql.values import Delete, Insert, Name, PartitionKey, Sql, Truncate, Update
-from .constant_rows import insert_constants
+from ..sql.values import Constant, Delete, Insert, PartitionKey, Sql, Truncate, Update
 from .environment import Environment
 from .registry import ask_for_files
 from .result import Result, changed
-from .targets import Side, assigned_values, changed_table, side_of, with_columns
+from .targets import Target, assigned_values, target_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,34 +40,32 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
 def run_insert(env: Environment, statement: Insert) -> Result:
     """Run INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
-    target, table = changed_table(env, statement.name)
-    named = _named_partition_fields(table, statement)
-    query = _with_defaults(table, statement)
-    inserted = insert_constants(env, target.context, table, statement, query)
+    target = target_of(env, statement.name)
+    named = _named_partition_fields(target.table, statement)
+    query = _with_defaults(target.table, statement)
+    inserted = insert_constants(target, statement, query)
     if inserted is not None:
         return changed("INSERT", RowCounts(inserted=inserted))
-    rows = _in_table_columns(table, statement, env.query(query))
+    rows = _in_table_columns(target.table, statement, env.query(query))
     if statement.replace_where is not None:
-        return changed("INSERT", _replace_where(env, target, table, statement.name, statement.replace_where, rows))
+        return changed("INSERT", _replace_where(target, statement.replace_where, rows))
     if not statement.overwrite:
-        return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows)))
-    return changed("INSERT OVERWRITE", _overwrite(env, target, table, statement, rows, named))
+        return changed("INSERT", RowCounts(inserted=insert(target.context, target.table, rows)))
+    return changed("INSERT OVERWRITE", _overwrite(target, statement, rows, named))
 
 
-def _overwrite(
-    env: Environment, target: Environment, table: Table, statement: Insert, rows: DataFrame, named: tuple[PartitionField, ...]
-) -> RowCounts:
+def _overwrite(target: Target, statement: Insert, rows: DataFrame, named: tuple[PartitionField, ...]) -> RowCounts:
     """Replace rows of a table.
 
     Replaces the partition with the values in PARTITION, even if there are no new rows; without values the partitions that occur in
     `rows`, by the keys that PARTITION names; otherwise all rows.
     """
-    values = statement.static_values
+    env, table, values = target.env, target.table, statement.static_values
     dynamic = _dynamic_overwrite(env, table)
     if values and not (dynamic and len(values) < len(table.partition_fields)):
         columns = [column for column in table.columns if fold(column.name) in values]
         condition = " AND ".join(f"{backquoted(column.name)} <=> {_assigned(env, values[fold(column.name)], column)}" for column in columns)
-        return _replace_where(env, target, table, statement.name, Sql(condition), rows)
+        return _replace_where(target, Sql(condition), rows)
     if statement.partition or dynamic:
         return overwrite_partitions(target.context, table, rows, table.partition_fields if dynamic else named)
     return overwrite(target.context, table, rows)
@@ -84,65 +85,73 @@ def _assigned(env: Environment, value: str, column: Column) -> str:
 
 def run_update(env: Environment, statement: Update) -> Result:
     """Run UPDATE."""
-    target, table = changed_table(env, statement.name)
-    side = side_of(table, statement.alias, statement.name)
-    plan, within = target.plan(table, statement.condition, side.alias)
-    bind = partial(_bound, env, statement.name, side)
-    values = assigned_values(env.names, table, statement.assignments, side, bind)
-    condition = None if statement.condition is None else bind(statement.condition)
+    target = target_of(env, statement.name, statement.alias)
+    alias = target.side.alias
+    scan, within = _scan(target, statement.condition, [each.value for each in statement.assignments])
+    values = assigned_values(target, statement.assignments, target.spark_text)
+    condition = None if statement.condition is None else target.spark_text(statement.condition)
     columns = [
-        f"{values.get(column.name) or f'{backquoted(side.alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
-        for column in table.columns
+        f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
+        for column in target.table.columns
     ]
 
     def new_rows(scanned: DataFrame) -> DataFrame:
-        frame = scanned.alias(side.alias)
+        frame = scanned.alias(alias)
         frame = frame if condition is None else frame.where(condition)
         return frame.selectExpr(*columns, *_LINEAGE)
 
-    parts = [part for part in (statement.condition, *(each.value for each in statement.assignments)) if part is not None]
-    return changed("UPDATE", update(target.context, table, _scan(target, table, plan, parts), new_rows, values, within))
+    return changed("UPDATE", update(target.context, target.table, scan, new_rows, values, within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
     """Run DELETE; without a condition it is TRUNCATE."""
-    target, table = changed_table(env, statement.name)
+    target = target_of(env, statement.name, statement.alias)
     if statement.condition is None:
-        truncate(target.context, table)
+        truncate(target.context, target.table)
         return Result("DELETE all rows")
-    side = side_of(table, statement.alias, statement.name)
-    return changed("DELETE", _delete_where(env, target, table, side, statement.name, statement.condition))
+    return changed("DELETE", _delete_where(target, statement.condition))
 
 
 def run_truncate(env: Environment, statement: Truncate) -> Result:
     """Run TRUNCATE TABLE."""
-    target, table = changed_table(env, statement.name)
-    truncate(target.context, table)
+    target = target_of(env, statement.name)
+    truncate(target.context, target.table)
     return Result("TRUNCATE")
 
 
-def _delete_where(env: Environment, target: Environment, table: Table, side: Side, name: Name, condition: Sql) -> RowCounts:
-    plan, within = target.plan(table, condition, side.alias)
-    text = _bound(env, name, side, condition)
-    scanned = _scan(target, table, plan, [condition])
-    return delete(target.context, table, scanned, lambda rows: rows.alias(side.alias).where(text), within)
+def _delete_where(target: Target, condition: Sql) -> RowCounts:
+    scan, within = _scan(target, condition)
+    text = target.spark_text(condition)
+    return delete(target.context, target.table, scan, lambda rows: rows.alias(target.side.alias).where(text), within)
 
 
-def _replace_where(env: Environment, target: Environment, table: Table, name: Name, condition: Sql, rows: DataFrame) -> RowCounts:
+def _replace_where(target: Target, condition: Sql, rows: DataFrame) -> RowCounts:
     """Delete the rows that pass a condition, then insert `rows`."""
-    removed = _delete_where(env, target, table, side_of(table, None, name), name, condition)
-    return RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted)
+    removed = _delete_where(target, condition)
+    return RowCounts(inserted=insert(target.context, target.table, rows), deleted=removed.deleted)
 
 
-def _scan(target: Environment, table: Table, plan: ScanPlan, expressions: Sequence[Sql]) -> TargetScan:
-    """Return the scan of a table for a statement with these expressions."""
+def _scan(target: Target, condition: Sql | None, values: Sequence[Sql | None] = ()) -> tuple[TargetScan, Filters]:
+    """Return how to read the rows that may satisfy the condition of a DELETE or UPDATE, and the filters that such rows pass.
+
+    Args:
+        target: the table.
+        condition: the condition; None: all rows.
+        values: the values that the statement assigns; None for DEFAULT.
+    """
+    env, table = target.env, target.table
+
+    @cache
+    def within() -> Filters:
+        return () if condition is None else filters_for_condition(condition.text, table, target.side.alias, env.planning.settings())
+
+    expressions = [each for each in (condition, *values) if each is not None]
+    plan = target.context.transaction.scan_plan(table, within=within)
+    target.owner.note_scan(table, plan)
     virtual = virtual_columns(dict.fromkeys(name for each in expressions for name in each.virtual), table)
-    return TargetScan(target.context, plan, virtual, ask_for_files(each.text for each in expressions))
-
-
-def _bound(env: Environment, name: Name, side: Side, sql: Sql) -> str:
-    """Return an expression over the changed table for Spark."""
-    return env.bound(with_columns(sql, side), (name,))
+    scan = TargetScan(target.context, plan, virtual, ask_for_files(each.text for each in expressions))
+    has_rows = bool(plan.files or plan.inlined or plan.pruned_files)
+    return scan, within() if has_rows or env.spark_started() else ()  # an empty table does not start Spark for the filters
 
 
 def _named_partition_fields(table: Table, statement: Insert) -> tuple[PartitionField, ...]:
@@ -179,18 +188,62 @@ def _dynamic_overwrite(env: Environment, table: Table) -> bool:
     return table.partitioning is not None and mode.lower() == "dynamic"
 
 
+# -- constants --------------------------------------------------------------------------------------------------------------------
+
+
+def insert_constants(target: Target, statement: Insert, query: Sql) -> int | None:
+    """Run INSERT INTO … VALUES or SELECT without FROM if all values are constants whose values in the columns are certain.
+
+    Args:
+        target: the table.
+        statement: the statement.
+        query: its query, with defaults for the word DEFAULT.
+
+    Returns:
+        The number of rows; None if nothing was done, because Spark must run the statement.
+    """
+    if statement.overwrite or statement.by_name or statement.partition or statement.replace_where is not None:
+        return None
+    env, table, rows = target.env, target.table, constant_rows(query.text)
+    columns = None if rows is None else _constants_by_column(table, statement, rows)
+    if rows is None or columns is None or not all(map(can_store, table.columns)):
+        return None
+    settings = env.planning.settings()
+    if not (settings.ansi and settings.timestamps_are_instants and env.planning.usual_literals()):
+        return None
+    clock = Clock(datetime.now(timezone.utc), settings.zone_is_utc)
+    try:
+        values = [column_values(each, column, clock) for each, column in zip(columns, table.columns, strict=True)]
+    except NeedsSparkError:
+        return None
+    return insert_values(target.context, table, list(zip(*values, strict=True)))
+
+
+def _constants_by_column(table: Table, statement: Insert, rows: list[tuple[Constant, ...]]) -> list[list[Constant]] | None:
+    """Return the constants of each column of the table; None if a row has another number of values, or a default is not a constant."""
+    names = _target_columns(table, statement)
+    places = {fold(find_column(table, (name,)).name): place for place, name in enumerate(names)}
+    if len(places) < len(names) or any(len(row) != len(names) for row in rows):
+        return None
+    columns = []
+    for column in table.columns:
+        place = places.get(fold(column.name))
+        if place is not None:
+            columns.append([row[place] for row in rows])
+        elif (default := constant(default_sql(column))) is not None:
+            columns.append([default] * len(rows))
+        else:
+            return None
+    return columns
+
+
 # -- rows to columns ---------------------------------------------------------------------------------------------------------------
 
 
 def _in_table_columns(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
     """Return the rows with the table's columns in the table's order: by name, by the column list, or by position."""
     static = statement.static_values
-    if statement.by_name:
-        given = list(rows.columns)
-    elif statement.columns is not None:
-        given = list(statement.columns)
-    else:
-        given = [column.name for column in table.columns if fold(column.name) not in static]
+    given = rows.columns if statement.by_name else _target_columns(table, statement)
     if len(given) != len(rows.columns):
         raise StatementError(
             f"INSERT into {statement.name}: {len(given)} columns are expected ({', '.join(given)}), "
@@ -211,12 +264,17 @@ def _in_table_columns(table: Table, statement: Insert, rows: DataFrame) -> DataF
     return numbered.selectExpr(*[_source_of(column, positions, static) for column in table.columns])
 
 
+def _target_columns(table: Table, statement: Insert) -> Sequence[str]:
+    """Return the columns of the table for the values of an INSERT that are not matched by name, in their order."""
+    static = statement.static_values
+    if statement.columns is not None:
+        return statement.columns
+    return [column.name for column in table.columns if fold(column.name) not in static]
+
+
 def _with_defaults(table: Table, statement: Insert) -> Sql:
     """Return the query with each DEFAULT in its VALUES replaced by the default of its column."""
-    if statement.columns is not None:
-        targets = [find_column(table, (name,)) for name in statement.columns]
-    else:
-        targets = [column for column in table.columns if fold(column.name) not in statement.static_values]
+    targets = [find_column(table, (name,)) for name in _target_columns(table, statement)]
 
     def default(index: int) -> str:
         return default_sql(targets[index]) if index < len(targets) else "NULL"

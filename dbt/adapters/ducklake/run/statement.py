@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
-from ..plan.resolve import resolve
 from ..spark.errors import require_plan
-from ..spark.rows.fetch import column_types, fetch, with_line
+from ..spark.rows.fetch import with_line
 from ..spark.session.node_settings import require_protected, restore_protected
 from ..spark.session.settings import require_allowed_setting
 from ..sql import values as v
 from ..sql.settings_text import changed_setting
 from ..sql.tokens import Cursor, Source
+from .call import run_call
 from .definitions import (
     run_alter,
     run_comment,
@@ -32,8 +32,7 @@ from .definitions import (
 from .environment import Environment
 from .inspect import run_describe, run_describe_detail, run_describe_history, run_show, run_show_properties
 from .merge import run_merge
-from .procedures import run_call
-from .result import FilesWritten, Result, ResultColumn
+from .result import FilesWritten, Result, queried
 from .rows import run_delete, run_insert, run_truncate, run_update
 from .show_create import run_show_create
 from .temporary_views import run_create_temporary_view
@@ -85,7 +84,7 @@ def run(env: Environment, statement: v.Statement) -> Result:
         case v.PassThrough(query):
             result = _passed_through(env, query)
         case v.Foreign(name, instead, query):
-            if env.find(name) is not None:
+            if env.names.find(name) is not None:
                 raise StatementError(instead)
             result = _passed_through(env, query)
         case _:
@@ -109,8 +108,7 @@ def _rows(env: Environment, frame: DataFrame, query: v.Sql) -> Result:
         require_plan([row[0] for row in frame.collect()], env.state.registry.user_names)
         if env.reads:
             frame = with_line(frame, "\n".join(["== Files ==", *map(str, env.reads)]))
-    columns = tuple(ResultColumn(*column) for column in column_types(frame))
-    return Result("OK", columns=columns, frame=frame, fetcher=fetch)
+    return queried(frame)
 
 
 def _passed_through(env: Environment, query: v.Sql) -> Result:
@@ -121,14 +119,15 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
     env.state.setting_changes += 1
     words = query.text.upper().split(None, 6)
     stores_names = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
-    if stores_names and resolve(query, env.names, env.planning).reads_lake:
+    bound = env.resolve(query)
+    if stores_names and bound.reads_lake:
         raise StatementError(
             "a temporary function or global temporary view cannot read tables of a lake, because it would always show their current rows: "
             "use CREATE FUNCTION schema.name or CREATE VIEW schema.name, which store it in the lake"
         )
-    result = _rows(env, env.frame(env.resolve(query)), query)
+    result = _rows(env, env.frame(bound), query)
     env.state.registry.keep()
-    env.state.forget_hidden(env.names.in_spark)
+    env.state.drop_views(env.names.in_spark)  # a view of Spark now hides those with its name
     if change is not None and change.key is None:
         restore_protected(env.spark)
     require_protected(env.spark)  # the text of EXECUTE IMMEDIATE, or with variables, does not show which settings it changes

@@ -9,17 +9,11 @@ from ..errors import StatementError
 from ..format.evolution import find_column
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, Table
+from ..lake.context import Context
 from ..lake.tables import required_table
 from ..plan.defaults import default_sql
-from ..plan.names import Names
 from ..sql.values import Assignment, Name, OuterStar, Sql
 from .environment import Environment
-
-
-def changed_table(env: Environment, name: Name) -> tuple[Environment, Table]:
-    """Return the table that a statement changes, and the environment in its lake; the statement's SQL still uses the names of `env`."""
-    target, schema, table = env.place(name)
-    return target, required_table(target.context, schema, table)
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,44 @@ class Side:
         """Whether a folded qualifier means this relation."""
         parts = () if self.name is None else tuple(fold(part) for part in self.name.parts)
         return qualifier == (fold(self.alias),) or (bool(qualifier) and parts[-len(qualifier) :] == qualifier)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table that a statement changes."""
+
+    env: Environment
+    """The environment of the statement, whose names its SQL uses."""
+    owner: Environment
+    """The environment in the lake of the table."""
+    table: Table
+    name: Name
+    alias: str | None
+
+    @property
+    def context(self) -> Context:
+        """The context of the lake of the table."""
+        return self.owner.context
+
+    @property
+    def side(self) -> Side:
+        """The table, as the SQL names it."""
+        return Side(self.alias or self.name.parts[-1], [column.name for column in self.table.columns], None if self.alias else self.name)
+
+    def spark_text(self, sql: Sql) -> str:
+        """Return an expression over the table for Spark."""
+        return self.env.spark_text(with_columns(sql, self.side), (self.name,))
+
+
+def target_of(env: Environment, name: Name, alias: str | None = None) -> Target:
+    """Return the table that a statement changes.
+
+    Raises:
+        NotFoundError: there is no such table.
+        StatementError: the name belongs to no lake.
+    """
+    owner, schema, table = env.place(name)
+    return Target(env, owner, required_table(owner.context, schema, table), name, alias)
 
 
 def with_columns(sql: Sql, *sides: Side) -> Sql:
@@ -60,30 +92,22 @@ def with_columns(sql: Sql, *sides: Side) -> Sql:
     return sql.with_columns(columns)
 
 
-def side_of(table: Table, alias: str | None, name: Name) -> Side:
-    """Return the side of the table that a statement changes."""
-    return Side(alias or name.parts[-1], [column.name for column in table.columns], None if alias else name)
-
-
-def assigned_values(
-    names: Names, table: Table, assignments: Sequence[Assignment], side: Side, bind: Callable[[Sql], str]
-) -> dict[str, str]:
+def assigned_values(target: Target, assignments: Sequence[Assignment], bind: Callable[[Sql], str]) -> dict[str, str]:
     """Return the SQL of each column's new value by name. Fields of one struct that are assigned separately become one new struct.
 
     Args:
-        names: the names that the statement uses.
-        table: the table.
+        target: the table.
         assignments: the assignments.
-        side: the table, as the SQL names it.
         bind: returns SQL for Spark.
 
     Raises:
         StatementError: a column or field is assigned twice, or as a whole and by field, or a field of something other than a struct is.
     """
+    table = target.table
     values: dict[str, str] = {}
     nested: dict[str, dict[tuple[str, ...], str]] = {}
     for assignment in assignments:
-        parts = _without_qualifier(names, table, side, assignment.column)
+        parts = _without_qualifier(target, assignment.column)
         column, top = find_column(table, parts), find_column(table, parts[:1])
         text = default_sql(column) if assignment.value is None else bind(assignment.value)
         for length in range(1, len(parts)):
@@ -101,15 +125,15 @@ def assigned_values(
         if name in values:
             raise StatementError(f"column {name} of {table.name} is assigned as a whole and by field")
         column = find_column(table, (name,))
-        values[name] = _struct(column, (), f"{backquoted(side.alias)}.{backquoted(name)}", fields)
+        values[name] = _struct(column, (), f"{backquoted(target.side.alias)}.{backquoted(name)}", fields)
     return values
 
 
-def _without_qualifier(names: Names, table: Table, side: Side, path: tuple[str, ...]) -> tuple[str, ...]:
+def _without_qualifier(target: Target, path: tuple[str, ...]) -> tuple[str, ...]:
     """Return the path of a column without a qualifier that has more parts than the table's name; parsing has removed any other."""
     for length in (3, 2):
-        owner = Name(path[:length])
-        if len(path) > length and side.name is not None and table.column(path[length]) is not None and names.are_same(side.name, owner):
+        is_column = len(path) > length and target.alias is None and target.table.column(path[length]) is not None
+        if is_column and target.env.names.are_same(target.name, Name(path[:length])):
             return path[length:]
     return path
 

@@ -24,7 +24,7 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
         StatementError: the view exists, or its columns do not match those of the query.
     """
     name = statement.name.parts[0]
-    exists = env.is_temporary(statement.name)
+    exists = env.names.is_temporary(statement.name)
     if exists and statement.if_not_exists:
         return Result("CREATE TEMPORARY VIEW: it exists")
     if exists and not statement.replace:
@@ -40,12 +40,10 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     if exists and env.names.temporary_view(statement.name) is None:
         drop_temporary_view(env.spark, name)
     named = (reference.name for reference in statement.query.references)
-    visible = frozenset(fold(each.parts[-1]) for each in named if env.is_temporary(each))
+    visible = frozenset(fold(each.parts[-1]) for each in named if env.names.is_temporary(each))
     view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
-    updated = env.with_temporary(view)
     names = statement.columns or frame.columns
-    updated.set_columns(statement.name, [(column, type_name) for column, (_, type_name) in zip(names, column_types(frame), strict=True)])
-    updated.keep_temporary()
+    env.add_view(view, [(column, type_name) for column, (_, type_name) in zip(names, column_types(frame), strict=True)])
     return Result("CREATE TEMPORARY VIEW")
 
 

@@ -58,8 +58,10 @@ class Lake:
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
-        self._run: StagedRun | None = None
-        self._nodes: StagedNodes | None = None
+        self.run: StagedRun | None = None
+        """The run that `stage_run` began, until it ends."""
+        self.nodes: StagedNodes | None = None
+        """The nodes that `stage_nodes` stages, until `end_run`."""
         self._turns: dict[tuple[str, int], threading.Lock] = {}
 
     @classmethod
@@ -147,40 +149,30 @@ class Lake:
             allow: called before every change; raises an error to refuse it.
             node: the node whose transaction it is.
         """
-        if self._nodes is not None:
-            return self._nodes.begin(node, name, allow)
-        run = self._run
+        if self.nodes is not None:
+            return self.nodes.begin(node, name, allow)
+        run = self.run
         return self.catalog_of(name).begin(allow) if run is None else run.begin(name, allow)
-
-    @property
-    def run(self) -> StagedRun | None:
-        """The run that `stage_run` began, until it ends."""
-        return self._run
 
     def stage_run(self) -> None:
         """Collect the changes of all transactions from now on, until `end_run`."""
-        self._run = StagedRun(self.catalog_of)
-
-    @property
-    def nodes(self) -> StagedNodes | None:
-        """The nodes that `stage_nodes` stages, until `end_run`."""
-        return self._nodes
+        self.run = StagedRun(self.catalog_of)
 
     def stage_nodes(self, plans: Mapping[str, NodePlan]) -> None:
         """Publish each node of a plan when its tests have passed, from now on until `end_run`."""
-        self._nodes = StagedNodes(self.catalog_of, plans)
+        self.nodes = StagedNodes(self.catalog_of, plans)
 
     def deferred_statements(self, node: str | None) -> list[str] | None:
         """Return the list that collects maintenance statements until the run or the node is published; None if they can run now."""
-        if self._nodes is not None:
-            return self._nodes.deferred_of(node)
-        return None if self._run is None else self._run.deferred
+        if self.nodes is not None:
+            return self.nodes.deferred_of(node)
+        return None if self.run is None else self.run.deferred
 
     def end_run(self) -> None:
         """Discard the changes that are staged and not published; from now on each transaction commits its own snapshot."""
-        run, self._run = self._run, None
-        nodes, self._nodes = self._nodes, None
-        for staged in (run, nodes):
+        ended = self.run, self.nodes
+        self.run = self.nodes = None
+        for staged in ended:
             if staged is not None:
                 staged.discard()
 

@@ -21,18 +21,19 @@ from ..lake.context import Context
 from ..lake.seed import load_rows
 from ..plan.names import Names
 from ..plan.resolve import Planning
+from ..plan.view import Settings
 from ..run.changes import model_positions, position_obstacles
-from ..run.checkpoint import run_checkpoint
 from ..run.defaults import in_session_zone
-from ..run.environment import Environment, OpenLakes, settings_of
+from ..run.environment import Environment, OpenLakes
 from ..run.functions import bound_call, frame_of_call
 from ..run.inspect import describe_columns, named_schema
-from ..run.procedures import is_maintenance
+from ..run.maintenance import is_maintenance, run_checkpoint
 from ..run.result import Result, observed
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
-from ..spark.rows.frames import local_frame
-from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual
+from ..spark.rows.fetch import fetch
+from ..spark.rows.frames import local_frame, to_dataframe
+from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual, session_settings
 from ..sql.parse import parse
 from ..sql.references import references
 from ..sql.values import (
@@ -101,7 +102,7 @@ class LakeSession(TransactionalWork):
                 return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
-                return replace(result, fetcher=self._fetcher(statement, result, step))
+                return replace(result, fetcher=self._fetcher(statement, result.frame, step))
             return result if step is None or result.counts is None else observed(result, step.mark_counts_read)
 
     def _statement(self, statement: Statement) -> Result:
@@ -130,7 +131,7 @@ class LakeSession(TransactionalWork):
         """Return a query for Spark, with temporary views in place of the lake's names. They last until this session's next statement."""
         self._prevent_replay("the caller received a query to run in Spark")
         with self.job_group(text):
-            return self._run(lambda env: env.bound(references(text)))[0]
+            return self._run(lambda env: env.spark_text(references(text)))[0]
 
     def table(self, name: str) -> DataFrame:
         """Return the rows of a table, view or temporary view, by its name in SQL."""
@@ -169,8 +170,7 @@ class LakeSession(TransactionalWork):
     def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
         """Return the columns of a table, view or temporary view with Spark's types, now or at a snapshot or timestamp."""
         at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
-        with self.job_group("columns"):
-            return self.record_read(lambda: self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0])
+        return self._run_step("columns", lambda env: describe_columns(env, Name(tuple(parts)), at), whole_result)
 
     def record_read(self, read: Callable[[], T]) -> T:
         """Read from the lake. If the open transaction is replayed, `read` must return the same then."""
@@ -180,12 +180,10 @@ class LakeSession(TransactionalWork):
         """Create a temporary view of this session on a DataFrame of this session."""
         self._prevent_replay("it used rows of a DataFrame, as Python models do")
         frame.createOrReplaceTempView(backquoted(name))
-        self._state.forget_hidden(self._is_in_spark)
+        self._state.drop_views(self._is_in_spark)  # the new view hides one with its name
 
     def to_dataframe(self, rows: Any) -> DataFrame:
         """Convert a PySpark, pandas, pandas-on-Spark, polars or Arrow table to a DataFrame of this session."""
-        from ..spark.rows.frames import to_dataframe
-
         with self.job_group("rows of a Python model"):
             return to_dataframe(self.spark(), rows)
 
@@ -195,8 +193,7 @@ class LakeSession(TransactionalWork):
         Returns:
             The number of rows.
         """
-        with self.job_group(f"cache {name}"):
-            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], not_received)[0]
+        return self._run_step(f"cache {name}", lambda env: cache_rows(env, name))
 
     def load_seed(
         self,
@@ -225,16 +222,11 @@ class LakeSession(TransactionalWork):
         new = [NewColumn(column, parse_type(kind)) for column, kind in columns]
         kept = list(rows)
 
-        def loaded(env: Environment) -> int:
+        def load(env: Environment) -> int:
             context = env.lakes.contexts[lake]()
-            in_zone = in_session_zone(env.lakes, context)
-            return load_rows(context, schema, name, new, kept, rebuild=rebuild, in_zone=in_zone)
+            return load_rows(context, schema, name, new, kept, rebuild=rebuild, in_zone=in_session_zone(env.lakes, context))
 
-        def load() -> int:
-            return self._run(loaded)[0]
-
-        with self.job_group(f"seed {schema}.{name}"):
-            return self._record_step(load, not_received)[0]
+        return self._run_step(f"seed {schema}.{name}", load)
 
     def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
         """Stage the positions of a model: for each input, the snapshot up to which the model has read its changes.
@@ -246,12 +238,7 @@ class LakeSession(TransactionalWork):
             query: the model's query.
             rebuilt: the model was built from all rows of its inputs.
         """
-
-        def stage() -> None:
-            self._run(lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
-
-        with self.job_group("positions"):
-            self._record_step(stage, not_received)
+        self._run_step("positions", lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
     def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
         """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions."""
@@ -260,15 +247,20 @@ class LakeSession(TransactionalWork):
 
     # -- internal --------------------------------------------------------------------------------------------------------------
 
+    def _run_step(self, description: str, action: Callable[[Environment], T], received: Callable[[Any], Any] = not_received) -> T:
+        """Run an action as `_run` does, described in Spark's UI, and record it as a step of the open transaction if one is open."""
+        with self.job_group(description):
+            return self._record_step(lambda: self._run(action)[0], received)[0]
+
     def _environment(self, transactions: Transactions) -> Environment:
         def context_of(lake: str) -> Context:
             return Context(self.lake.catalog_of(lake), transactions.on(lake), self.spark)
 
         state, lakes = self._state, OpenLakes({lake: partial(context_of, lake) for lake in self.lake.names}, self._time_zone)
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
-        settings = cache(lambda: settings_of(self._setting(), state.setting_changes))
+        settings = cache(lambda: Settings(*session_settings(self._setting()), changes=state.setting_changes))
         planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call, self._warn_once)
-        return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
+        return Environment(names, lakes, planning, state, lambda: self._spark is not None, self.in_transaction, frame_of_call)
 
     def _warn_once(self, message: str) -> None:
         """Log a warning only once per node, even if a statement is planned several times."""
@@ -276,9 +268,6 @@ class LakeSession(TransactionalWork):
         if key not in self._warned:
             self._warned.add(key)
             self.warn(message)
-
-    def _has_spark(self) -> bool:
-        return self._spark is not None
 
     def _is_in_spark(self, name: str) -> bool:
         return self._spark is not None and is_temporary_view(self._spark, name)
@@ -297,40 +286,38 @@ class LakeSession(TransactionalWork):
         conf = self.spark().conf
         return lambda key, default: conf.get(key, default) or default
 
-    def _fetcher(self, statement: Statement, result: Result, step: Step | None) -> Callable[[DataFrame, int | None], list[tuple[Any, ...]]]:
-        fetch, journal = result.fetcher, self._journal
-        assert fetch is not None
+    def _fetcher(self, statement: Statement, frame: DataFrame, step: Step | None) -> Callable[[int | None], list[tuple[Any, ...]]]:
+        """Return the function that fetches the rows of a query; the query runs again if they cannot be read at its snapshot any more."""
+        journal = self._journal
 
         def fetch_again(limit: int | None) -> list[tuple[Any, ...]]:
             current = self._statement(statement) if step is None else step.result
-            return [] if current.frame is None else self._fetched(fetch, current.frame, limit)
+            return [] if current.frame is None else self._fetched(current.frame, limit)
 
-        def fetch_rows(frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
-            in_own_transaction = step is not None and journal is self._journal
+        def fetch_rows(limit: int | None) -> list[tuple[Any, ...]]:
+            own = journal if step is not None and journal is self._journal else None  # its transaction, if that is still open
             with self.job_group(self._description):
                 self.spark()
                 try:
-                    rows = fetch_again(limit) if in_own_transaction else self._fetched(fetch, frame, limit)
+                    rows = fetch_again(limit) if own is not None else self._fetched(frame, limit)
                 except ConflictError as conflict:
-                    if self._journal is not None and not in_own_transaction:
+                    if self._journal is not None and own is None:
                         raise
                     retry = partial(fetch_again, limit)
-                    rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
+                    rows = self._replay_and_run(retry, conflict) if own is not None else retry()
                 except BaseException:
-                    if in_own_transaction:
+                    if own is not None:
                         self._prevent_replay("the rows of a query could not be fetched")
                     raise
-            if journal is not None and journal is self._journal and step is not None:
+            if own is not None:
                 if len(rows) > MAX_ROWS:
                     self._prevent_replay(f"more than {MAX_ROWS} rows of a query were fetched")
-                journal.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
+                own.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
             return rows
 
         return fetch_rows
 
-    def _fetched(
-        self, fetch: Callable[[DataFrame, int | None], list[tuple[Any, ...]]], frame: DataFrame, limit: int | None
-    ) -> list[tuple[Any, ...]]:
+    def _fetched(self, frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
         self._require_not_cancelled()
         try:
             return fetch(frame, limit)

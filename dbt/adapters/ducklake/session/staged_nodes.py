@@ -39,8 +39,6 @@ class _StagedNode:
     """The nodes whose staged changes it has seen itself."""
     pending_tests: set[str] = field(default_factory=set)
     """The tests that have not passed yet."""
-    has_tests: bool = False
-    """Whether it waits for tests at all; otherwise only the end of the command shows that it was built."""
     failure: str | None = None
     """Why it is not published, if that is decided. Its tests can still read it."""
 
@@ -113,7 +111,8 @@ class StagedNodes:
                     staged.pending_tests.discard(test)
                     if failure is not None:
                         self._fail(name, failure)
-            self._publish({name for name, staged in self._staged.items() if staged.has_tests and not staged.pending_tests})
+            # a node without tests waits for the end of the command, which alone shows that it was built
+            self._publish({name for name, staged in self._staged.items() if self._plans[name].tests and not staged.pending_tests})
 
     def finish(self, built: Collection[str], *, untested: bool = False) -> None:
         """Publish at the end of the command what can be published; `unpublished` then has the rest.
@@ -156,7 +155,7 @@ class StagedNodes:
             self._require_publishable(needs)
         run = StagedRun(self._catalog_of, partial(self._changes, frozenset(needs)), self._ids)
         if not plan.is_test:
-            self._staged[node] = _StagedNode(run, needs, frozenset(needs), set(plan.tests), bool(plan.tests))
+            self._staged[node] = _StagedNode(run, needs, frozenset(needs), set(plan.tests))
             return run
         self._tests[node] = run
         for name, staged in self._staged.items():

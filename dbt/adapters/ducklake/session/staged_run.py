@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.staged import CommitMessage, Staged
@@ -13,7 +12,7 @@ from ..catalog.transaction.shared import Part, SharedTransaction
 from ..catalog.transaction.transaction import Transaction
 from ..errors import StatementError
 from ..format.objects import Snapshot
-from ..spark.files.storage import remove
+from .transactions import remove_abandoned_files
 
 
 class StagedRun:
@@ -135,9 +134,7 @@ class StagedRun:
     def remove_files(self) -> None:
         """Remove the files that no commit needs, and no reader any more."""
         for shared in self._shared.values():
-            for path in shared.whole.abandoned_files():
-                with suppress(OSError):  # a file that cannot be removed stays as an orphan
-                    remove([path])
+            remove_abandoned_files(shared.whole)
 
     def _claim_lake(self, lake: str) -> None:
         with self._lock:

@@ -20,7 +20,6 @@ from ..lake.missing_files import removal_conflict
 from ..plan.scans import ScanPlans
 from ..run.environment import Environment, SessionState
 from ..spark.errors import translate
-from ..spark.files.storage import remove
 from .journal import Committed, Journal, Step
 from .transactions import TablesByLake, Transactions
 from .work import SparkWork
@@ -37,7 +36,7 @@ REPLANS = 10
 class TransactionalWork(SparkWork):
     """Runs statements in at most one open transaction on the lakes of a process."""
 
-    def __init__(self, lake: Lake, schema: str = "main") -> None:
+    def __init__(self, lake: Lake, schema: str) -> None:
         super().__init__(lake.runtime, SessionState(lake.settings.database, schema))
         self.lake = lake
         self.last_commit = Committed(None)
@@ -110,7 +109,7 @@ class TransactionalWork(SparkWork):
         """Discard the changes of the open transaction; do nothing if none is open."""
         if self._transactions is not None:
             transactions, self._transactions, self._journal = self._transactions, None, None
-            self._roll_back_and_remove_files(transactions)
+            transactions.rollback()
             self._release_caches()
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
@@ -144,7 +143,7 @@ class TransactionalWork(SparkWork):
         try:
             result = self._attempt(transactions, action)
         except BaseException:
-            self._roll_back_and_remove_files(transactions)
+            transactions.rollback()
             raise
         return result, self._commit_once(transactions)
 
@@ -190,7 +189,7 @@ class TransactionalWork(SparkWork):
                 raise _not_replayed(conflict, journal.obstacle) from conflict
             changed = transactions.changed_tables()
             self._announce_retry_and_wait(conflict, replan)
-            self._roll_back_and_remove_files(transactions)
+            transactions.rollback()
             self._transactions = self._journal = None  # the transaction is over if it cannot be replayed
             self._transactions, self._journal = self._replay_transaction(journal, changed, conflict, check_counts=True), journal
             try:
@@ -263,7 +262,7 @@ class TransactionalWork(SparkWork):
                     raise _not_replayed(conflict, difference) from conflict
         except BaseException:
             state.lake, state.schema, state.temporary = state_at_conflict
-            self._roll_back_and_remove_files(transactions)
+            transactions.rollback()
             raise
         finally:
             self._transactions = None
@@ -313,7 +312,7 @@ class TransactionalWork(SparkWork):
         try:
             self._require_not_cancelled()
         except CancelledError:
-            self._roll_back_and_remove_files(transactions)
+            transactions.rollback()
             raise
         try:
             committed = transactions.commit()
@@ -323,17 +322,7 @@ class TransactionalWork(SparkWork):
             self._state.last_committed[lake] = snapshot.snapshot_id
             return snapshot
         finally:  # no rollback: the lake may already list the files if the outcome of the commit is unknown
-            self._remove_abandoned_files(transactions)
-
-    def _roll_back_and_remove_files(self, transactions: Transactions) -> None:
-        transactions.rollback()
-        self._remove_abandoned_files(transactions)
-
-    def _remove_abandoned_files(self, transactions: Transactions) -> None:
-        """Remove the files that did not become part of a lake. A file that cannot be removed is left as an orphan."""
-        for path in transactions.abandoned_files():
-            with suppress(OSError):
-                remove([path])
+            transactions.remove_abandoned_files()
 
     def _release_caches(self) -> None:
         """Drop what was cached for the transaction; its views are resolved from their text again."""

@@ -7,6 +7,7 @@ is staged or written for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..catalog.staged import CommitMessage
@@ -14,6 +15,7 @@ from ..catalog.transaction.transaction import Savepoint, Transaction
 from ..errors import ConflictError, StatementError
 from ..format.objects import Snapshot, Table
 from ..format.positions import with_positions
+from ..spark.files.storage import remove
 
 TablesByLake = Mapping[str, Sequence[Table]]
 """Lake name → tables."""
@@ -80,13 +82,15 @@ class Transactions:
         return committed
 
     def rollback(self) -> None:
-        """Discard everything staged."""
+        """Discard everything staged, and remove its files."""
         for transaction in self._all():
             transaction.rollback()
+        self.remove_abandoned_files()
 
-    def abandoned_files(self) -> list[str]:
-        """Return the files that did not become part of a lake; see `Transaction.abandoned_files`."""
-        return [path for transaction in self._all() for path in transaction.abandoned_files()]
+    def remove_abandoned_files(self) -> None:
+        """Remove the files that did not become part of a lake."""
+        for transaction in self._all():
+            remove_abandoned_files(transaction)
 
     @property
     def adds_to_staged_run(self) -> bool:
@@ -125,6 +129,13 @@ class Transactions:
                 f"the lake {lake} cannot be changed here: this transaction has changed the lake {other}, and a transaction can change only "
                 f"one lake. COMMIT first; in dbt, write to {lake} in a separate model, with `database: {lake}`"
             )
+
+
+def remove_abandoned_files(transaction: Transaction) -> None:
+    """Remove the files of an ended transaction that did not become part of a lake. One that cannot be removed is left as an orphan."""
+    for path in transaction.abandoned_files():
+        with suppress(OSError):
+            remove([path])
 
 
 def _set_message(transaction: Transaction, message: CommitMessage) -> None:

@@ -1,4 +1,4 @@
-"""Read the rows of a small table in this process, for statements to which a Spark scan would cost more than its rows.
+"""Read rows in this process, for statements to which a Spark scan would cost more than the rows: small tables, and rows with known keys.
 
 Only rows that Spark would read without a conversion are read here: columns of leaf types, found by their field ids, in the type that the
 scan requests. For any other table there are none, and Spark reads it.
@@ -6,8 +6,10 @@ scan requests. For any other table there are none, and Spark reads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,6 +41,13 @@ MAX_ROWS = 10_000
 MAX_BYTES = 512 * 1024
 """The maximum size of the rows, because Spark sends a local relation with each task. Files are smaller than their rows."""
 MAX_FILES = 16
+MAX_SEARCHED_FILES = 64
+MAX_SEARCHED_BYTES = 128 * 2**20
+"""The maximum size of the columns that are read to find rows by their keys, as they are in files."""
+MAX_FOUND_ROWS = 100_000
+"""The maximum number of rows with the keys that are read here from one row group."""
+Keys: TypeAlias = "Mapping[str, pa.Array]"
+"""Column name → values of its type, without NULL."""
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
@@ -56,50 +65,173 @@ def local_rows(plan: ScanPlan, *, lineage: bool = False) -> LocalRows | None:
     """
     if len(plan.files) > MAX_FILES or plan.max_rows > MAX_ROWS or sum(file.size_bytes for file in plan.files) > MAX_BYTES:
         return None
+    found = _rows(plan, {})
+    if found is None or found.rows.nbytes > MAX_BYTES:
+        return None
+    width = len(found.schema.fields) - (0 if lineage else len(_LINEAGE))
+    return LocalRows(found.rows.select(range(width)), T.StructType(found.schema.fields[:width]))
+
+
+def rows_with_keys(plan: ScanPlan, keys: Keys) -> LocalRows | None:
+    """Return the rows of a scan whose keys are among some values, with lineage. Other rows may be among them.
+
+    Args:
+        plan: the files and inlined rows to read. Its columns contain the keys.
+        keys: the values of each key, at least one key.
+
+    Returns:
+        The rows; None if they are too many, if they would be searched in too many files or bytes, or if Spark must read them.
+    """
+    if len(plan.files) > MAX_SEARCHED_FILES or sum(len(each.rows) for each in plan.inlined) > MAX_ROWS:
+        return None
+    return _rows(plan, keys)
+
+
+def _rows(plan: ScanPlan, keys: Keys) -> LocalRows | None:
     fields = struct_type(plan.columns, ids=False).fields
     if any(_is_special(file) for file in plan.files) or not all(can_be_local(field.dataType) for field in fields):
         return None
     schema = T.StructType([*fields, *(T.StructField(name, T.LongType()) for name in _LINEAGE)])
     types = pa.schema([(field.name, arrow_type(field.dataType)) for field in schema.fields])
     try:
-        parts = [part for group in group_files(plan) for part in _rows_of_files(group, types)]
+        parts = _rows_of_files(plan, types, keys)
         parts += [_rows_inlined(plan, index, types) for index in range(len(plan.inlined))]
     except (_SparkMustReadError, LakeError, OSError, pa.ArrowException):  # Spark reads the rows, or reports the error
         return None
-    rows = pa.concat_tables(parts) if parts else types.empty_table()
-    if rows.nbytes > MAX_BYTES:
-        return None
-    return LocalRows(rows, schema) if lineage else LocalRows(rows.select([field.name for field in fields]), T.StructType(fields))
+    return LocalRows(pa.concat_tables(parts) if parts else types.empty_table(), schema)
 
 
 def _is_special(file: DataFile) -> bool:
     return file.is_encrypted or file.has_snapshot_range or file.mapping is not None
 
 
-def _rows_of_files(group: FileGroup, types: pa.Schema) -> list[pa.Table]:
-    if group.by_name or group.partition_keys or not all(reading.is_plain for reading in group.readings):
+def _rows_of_files(plan: ScanPlan, types: pa.Schema, keys: Keys) -> list[pa.Table]:
+    groups = group_files(plan)
+    if any(group.by_name or group.partition_keys or not all(reading.is_plain for reading in group.readings) for group in groups):
         raise _SparkMustReadError
-    with ThreadPoolExecutor(max_workers=THREADS) as pool:
-        return list(pool.map(lambda file: _rows_of_file(file, group, types), group.files))
-
-
-def _rows_of_file(file: DataFile, group: FileGroup, types: pa.Schema) -> pa.Table:
-    files, inner = storage.filesystem(file.path)
-    with pq.ParquetFile(inner, filesystem=files) as parquet:
-        if _has_old_dates(parquet.metadata.metadata or {}):
+    files = [(file, group) for group in groups for file in group.files]
+    with ExitStack() as opened, ThreadPoolExecutor(max_workers=THREADS) as pool:
+        readers = [opened.enter_context(each) for each in pool.map(lambda each: _FileReader(*each, types, keys), files)]
+        if keys and sum(reader.size() for reader in readers) > MAX_SEARCHED_BYTES:
             raise _SparkMustReadError
-        found = parquet.read(use_threads=False)
-    by_id = {_field_id(field): column for field, column in zip(found.schema, found.columns, strict=True)}
-    if None in by_id:
-        raise _SparkMustReadError
-    arrays = [_column(by_id, reading.field, field.type, found.num_rows) for reading, field in zip(group.readings, types, strict=False)]
-    positions = pa.array(range(found.num_rows), pa.int64())
-    row_ids = _row_ids(by_id.get(ROW_ID_FIELD_ID), file, positions)
-    arrays += [pa.repeat(pa.scalar(file.data_file_id, pa.int64()), found.num_rows), positions, row_ids]
-    rows = pa.Table.from_arrays(arrays, schema=types)
-    if not file.has_deletes:
-        return rows
-    return rows.filter(pc.invert(pc.is_in(positions, value_set=deleted_keys([(0, file)]))))
+        return [part for parts in pool.map(lambda reader: list(reader.parts()), readers) for part in parts]
+
+
+class _FileReader:
+    """Reads the rows of a data file whose keys are among some values; all its rows if there are no keys."""
+
+    def __init__(self, file: DataFile, group: FileGroup, types: pa.Schema, keys: Keys) -> None:
+        files, inner = storage.filesystem(file.path)
+        self._file, self._types = file, types
+        self._fields = [(reading.field, field.type) for reading, field in zip(group.readings, types, strict=False)]
+        self._keys = {index: keys[field.name] for index, field in enumerate(types) if field.name in keys}
+        self._parquet = pq.ParquetFile(inner, filesystem=files, pre_buffer=True)
+        self._names = {_field_id(field): field.name for field in self._parquet.schema_arrow}
+
+    def __enter__(self) -> _FileReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parquet.close()
+
+    def size(self) -> int:
+        """Return the size in the file of the columns to read, in bytes."""
+        names = {*self._key_names(), *self._other_names()}
+        columns = (column for group in self._row_groups() for column in _columns(group))
+        return sum(column.total_compressed_size for column in columns if column.path_in_schema in names)
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the rows with their lineage.
+
+        Raises:
+            _SparkMustReadError: Spark must read the file.
+        """
+        if None in self._names or _has_old_dates(self._parquet.metadata.metadata or {}):
+            raise _SparkMustReadError
+        first = 0
+        for index, group in enumerate(self._row_groups()):
+            found = self._rows_of_group(index, group)
+            if found is not None:
+                rows, positions = found
+                yield self._with_lineage(rows, pc.add(positions, first))
+            first += group.num_rows
+
+    def _rows_of_group(self, index: int, group: pq.RowGroupMetaData) -> tuple[pa.Table, pa.Array] | None:
+        """Return the columns of the rows of a row group, and their positions in it; None if there are no rows.
+
+        Raises:
+            _SparkMustReadError: the rows are too many, or Spark must convert a key.
+        """
+        others = self._other_names()
+        if not self._keys:
+            return self._read(index, others), pa.array(range(group.num_rows), pa.int64())
+        if not all(self._may_contain(group, key) for key in self._keys):
+            return None
+        rows = self._read(index, self._key_names())
+        positions = self._positions_of_keys(rows)
+        if len(positions) == 0:
+            return None
+        if len(positions) > MAX_FOUND_ROWS:
+            raise _SparkMustReadError
+        rows = rows.take(positions)
+        if others:
+            more = self._read(index, others).take(positions)
+            for field, column in zip(more.schema, more.columns, strict=True):
+                rows = rows.append_column(field, column)
+        return rows, positions
+
+    def _may_contain(self, group: pq.RowGroupMetaData, key: int) -> bool:
+        """Whether a row group may contain one of the values of a key, by the bounds of integers."""
+        kind, name = self._fields[key][1], self._name(key)
+        if not pa.types.is_integer(kind):
+            return True
+        bounds = pc.min_max(self._keys[key]).as_py()
+        stats = [column.statistics for column in _columns(group) if column.path_in_schema == name]
+        return not any(each is not None and each.has_min_max and (each.max < bounds["min"] or each.min > bounds["max"]) for each in stats)
+
+    def _positions_of_keys(self, rows: pa.Table) -> pa.Array:
+        by_id = _by_id(rows)
+        found: Any = True
+        for key, values in self._keys.items():
+            column = _column(by_id, *self._fields[key], rows.num_rows)
+            found = pc.and_(found, pc.is_in(column, value_set=values))
+        return pc.indices_nonzero(found).cast(pa.int64())
+
+    def _with_lineage(self, rows: pa.Table, positions: pa.Array) -> pa.Table:
+        by_id = _by_id(rows)
+        arrays = [_column(by_id, field, kind, rows.num_rows) for field, kind in self._fields]
+        row_ids = _row_ids(by_id.get(ROW_ID_FIELD_ID), self._file, positions)
+        arrays += [pa.repeat(pa.scalar(self._file.data_file_id, pa.int64()), rows.num_rows), positions, row_ids]
+        found = pa.Table.from_arrays(arrays, schema=self._types)
+        if not self._file.has_deletes:
+            return found
+        return found.filter(pc.invert(pc.is_in(positions, value_set=deleted_keys([(0, self._file)]))))
+
+    def _read(self, index: int, names: list[str]) -> pa.Table:
+        return self._parquet.read_row_group(index, columns=names, use_threads=False)
+
+    def _row_groups(self) -> list[pq.RowGroupMetaData]:
+        metadata = self._parquet.metadata
+        return [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+
+    def _name(self, index: int) -> str | None:
+        """Return the name of a column in the file; None if the file does not have it."""
+        return self._names.get(self._fields[index][0].metadata.get(FIELD_ID))
+
+    def _key_names(self) -> list[str]:
+        return [name for index in self._keys if (name := self._name(index)) is not None]
+
+    def _other_names(self) -> list[str]:
+        names = [self._name(index) for index in range(len(self._fields)) if index not in self._keys]
+        return [name for name in (*names, self._names.get(ROW_ID_FIELD_ID)) if name is not None]
+
+
+def _columns(group: pq.RowGroupMetaData) -> list[pq.ColumnChunkMetaData]:
+    return [group.column(index) for index in range(group.num_columns)]
+
+
+def _by_id(rows: pa.Table) -> dict[int | None, pa.ChunkedArray]:
+    return {_field_id(field): column for field, column in zip(rows.schema, rows.columns, strict=True)}
 
 
 def _has_old_dates(metadata: Mapping[bytes, bytes]) -> bool:

@@ -7,11 +7,12 @@ the same SQL that is written for a join gives the same values. Spark evaluates i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import AnalysisException
 from pyspark.sql import types as T
 
@@ -50,6 +51,10 @@ class LocalSource:
     keys: Sequence[tuple[str, str]]
     """(column of the target, column of `rows`) pairs of the same type, at least one, which are equal in rows that match."""
 
+    def values_of_keys(self) -> dict[str, pa.Array]:
+        """Return column of the target → its distinct values, without NULL, which is equal to nothing."""
+        return {column: pc.unique(self.rows.column(name)).drop_null() for column, name in self.keys}
+
 
 def local_pairs(
     spark: SparkSession,
@@ -81,29 +86,13 @@ def local_pairs(
         return None
 
 
-def copied_pairs(
-    target: LocalRows,
-    source: LocalSource,
-    source_alias: str,
-    matched: Sequence[When],
-    not_matched: Sequence[When],
-    columns: Sequence[Column],
-) -> pa.Table | None:
-    """Return the matching pairs in the shape of `Match.pairs`, without Spark, for a MERGE ON keys alone that only copies columns.
+def kept_columns(
+    source_alias: str, matched: Sequence[When], not_matched: Sequence[When], columns: Sequence[Column]
+) -> frozenset[str] | None:
+    """Return the names of the columns whose old values a MERGE keeps in updated rows; None if it does more than to copy columns.
 
-    Such a MERGE has at most one WHEN MATCHED clause, without a condition. The clause assigns columns of the source, and WHEN NOT MATCHED
-    inserts each of them into the same column. The values to insert are fetched already, so they serve as the new values.
-
-    Args:
-        target: the rows of the target, with lineage.
-        source: the rows of the source, with the values to insert; rows with equal keys match.
-        source_alias: the alias of the source.
-        matched: the WHEN MATCHED clauses.
-        not_matched: the WHEN NOT MATCHED clauses.
-        columns: the columns of the target.
-
-    Returns:
-        The pairs; None if Spark must find them, because the MERGE is another one or too many pairs have equal keys.
+    A MERGE that only copies has at most one WHEN MATCHED clause, without a condition. The clause assigns columns of the source, and WHEN
+    NOT MATCHED inserts each of them into the same column. The values to insert are fetched already, so they serve as the new values.
     """
     if len(matched) > 1 or any(clause.condition is not None for clause in (*matched, *not_matched)):
         return None
@@ -112,6 +101,24 @@ def copied_pairs(
     copies = {name: _column_of(source_alias, value) for name, value in assigned.items()}
     if any(column is None or column != _column_of(source_alias, inserted.get(name, "")) for name, column in copies.items()):
         return None
+    return frozenset(column.name for column in columns if column.name not in assigned) if _updates(matched) else frozenset()
+
+
+def copied_pairs(
+    target: LocalRows, source: LocalSource, matched: Sequence[When], kept: Collection[str], columns: Sequence[Column]
+) -> pa.Table | None:
+    """Return the matching pairs in the shape of `Match.pairs`, without Spark, for a MERGE ON keys alone that only copies columns.
+
+    Args:
+        target: the rows of the target, with lineage and the columns that the MERGE keeps.
+        source: the rows of the source, with the values to insert; rows with equal keys match.
+        matched: the WHEN MATCHED clauses.
+        kept: see `kept_columns`.
+        columns: the columns of the target.
+
+    Returns:
+        The pairs; None if too many have equal keys.
+    """
     found = _equal_keys(target, source)
     if found is None:
         return None
@@ -119,9 +126,13 @@ def copied_pairs(
     pairs = {ACTION: pa.array([0 if matched else None] * found.num_rows, pa.int32())}
     pairs |= {name: of_target.column(name) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)}
     pairs[SOURCE_ROW] = of_source.column(SOURCE_ROW)
-    if matched and matched[0].action == "update":
-        pairs |= {each.name: (of_source if each.name in assigned else of_target).column(each.name) for each in columns}
+    if _updates(matched):
+        pairs |= {each.name: (of_target if each.name in kept else of_source).column(each.name) for each in columns}
     return pa.table(pairs)
+
+
+def _updates(matched: Sequence[When]) -> bool:
+    return bool(matched) and matched[0].action == "update"
 
 
 def _column_of(alias: str, value: str) -> str | None:

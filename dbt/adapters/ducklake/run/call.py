@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..format.identifiers import fold
 from ..format.versions import CURRENT
 from ..lake.add_files import add_data_files
 from ..lake.migrate import migrate
 from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
-from ..sql.values import Call, Checkpoint, Statement
-from .arguments import TRUE, Parameter, boolean, constant, identifier, strings, text
+from ..sql.values import Call
+from .arguments import Parameter, boolean, constant, identifier, named, strings, text
 from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
-from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
+from .maintenance import MAINTENANCE
+from .procedure import OWN_TRANSACTION, Arguments, Procedure, key_of, place_of, resolve_call
 from .result import Result, local
 
 
@@ -25,23 +24,17 @@ def run_call(env: Environment, statement: Call) -> Result:
     """Run CALL of a procedure of the lake.
 
     Raises:
-        StatementError: there is no such procedure, or its arguments are wrong.
+        StatementError: there is no such procedure, its arguments are wrong, or it cannot run in the open transaction.
     """
-    procedure = PROCEDURES[key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")]
+    key = key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")
+    procedure = PROCEDURES[key]
     found = resolve_call(env.names, statement, procedure)
     if found is None:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
     names, given = found
+    if procedure.alone is not None and env.begun:
+        raise StatementError(f"{key} {procedure.alone}")
     return procedure.run(env.with_names(names), env.localized(given))
-
-
-def is_maintenance(statement: Statement) -> bool:
-    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name, and is not a dry run, which changes nothing."""
-    if isinstance(statement, Checkpoint):
-        return True
-    if not isinstance(statement, Call) or fold(statement.name.parts[-1]).removeprefix(PREFIX) not in MAINTENANCE:
-        return False
-    return not any(fold(each.name or "") == "dry_run" and fold(str(each.value)) in TRUE for each in statement.arguments)
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:
@@ -52,8 +45,8 @@ def _set_commit_message(env: Environment, given: Arguments) -> Result:
 
 
 def _set_option(env: Environment, given: Arguments) -> Result:
-    schema = given["schema"] or (env.schema if given["table_name"] else None)
-    set_option(env.context, given["key"], given["value"], schema=schema or None, table=given["table_name"] or None)
+    schema, table = place_of(env, given)
+    set_option(env.context, given["key"], given["value"], schema=schema, table=table)
     return Result("SET OPTION")
 
 
@@ -69,7 +62,6 @@ def _add_data_files(env: Environment, given: Arguments) -> Result:
 
 
 def _migrate(env: Environment, _given: Arguments) -> Result:
-    require_own_transaction(env, "migrate")
     before = migrate(env.context.catalog)
     return local("MIGRATE", [("from_version", "string"), ("to_version", "string")], [(before, CURRENT)])
 
@@ -84,8 +76,7 @@ PROCEDURES: dict[str, Procedure] = {
         (
             Parameter("key", text, required=True),
             Parameter("value", constant, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("table_name", identifier, only_named=True),
+            *named(schema=identifier, table_name=identifier),
         ),
     ),
     "add_data_files": Procedure(
@@ -93,16 +84,13 @@ PROCEDURES: dict[str, Procedure] = {
         (
             Parameter("table_name", identifier, required=True),
             Parameter("files", strings, required=True),
-            Parameter("schema", identifier, only_named=True),
-            Parameter("allow_missing", boolean, only_named=True),
-            Parameter("ignore_extra_columns", boolean, only_named=True),
-            Parameter("hive_partitioning", boolean, only_named=True),
+            *named(schema=identifier, allow_missing=boolean, ignore_extra_columns=boolean, hive_partitioning=boolean),
         ),
     ),
     **FUNCTIONS,
-    **CLONE,
+    "clone": CLONE,
     "diff": DIFF,
     **MAINTENANCE,
-    "migrate": Procedure(_migrate),
+    "migrate": Procedure(_migrate, alone=OWN_TRANSACTION),
 }
 """The procedures by name. Each can also be called with the prefix `ducklake_`."""

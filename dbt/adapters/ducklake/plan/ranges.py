@@ -15,7 +15,7 @@ These are:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
@@ -27,9 +27,6 @@ from ..format.objects import Column
 from ..format.statistics import decimal_text, encode_plain
 from ..format.timestamps import DAY_NANOS, date_text, parse_iso, parse_timestamp
 from ..format.types import decimal_parameters
-
-Zone = Callable[[], bool]
-"""Returns whether the session's time zone is UTC; called only if the result depends on it."""
 
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20, "decimal(20,0)": 20}
 """Digits of the decimal to which Spark converts an integer of this Spark type for a comparison."""
@@ -135,13 +132,13 @@ def _digits(type_name: str) -> tuple[int, int] | None:
     return None if digits is None else (digits, 0)
 
 
-def between(column: Column, low: Constant | None, high: Constant | None, zone: Zone, *, strict: bool = False) -> ColumnRange | None:
+def between(column: Column, low: Constant | None, high: Constant | None, utc: bool, *, strict: bool = False) -> ColumnRange | None:
     """Return the range of a column's values from `low` to `high`, without the ends if `strict`; None if an end is uncertain.
 
-    The constants must be `comparable`.
+    The constants must be `comparable`. `utc` is whether the session's time zone is UTC.
     """
-    least = None if low is None else _bound(column, low, -1, strict, zone)
-    greatest = None if high is None else _bound(column, high, 1, strict, zone)
+    least = None if low is None else _bound(column, low, -1, strict, utc)
+    greatest = None if high is None else _bound(column, high, 1, strict, utc)
     if (low is not None and least is None) or (high is not None and greatest is None):
         return None
     return ColumnRange(column.column_id, least, greatest)
@@ -154,7 +151,7 @@ def prefixed(column: Column, prefix: str) -> ColumnRange | None:
     return ColumnRange(column.column_id, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
-def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zone) -> str | None:
+def _bound(column: Column, constant: Constant, side: int, strict: bool, utc: bool) -> str | None:
     """Return one end of a range as a string: `side` is -1 for the lower end and 1 for the upper one."""
     match constant.value:
         case bool() as truth:
@@ -165,7 +162,7 @@ def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zo
         case Decimal() as number:
             return _number_bound(column.type, number, side, strict)
         case str() as text if leaf_type(column.type).is_dated:
-            return _timestamp_bound(column.type, constant.kind, text, side, strict, zone)
+            return _timestamp_bound(column.type, constant.kind, text, side, strict, utc)
         case str() as text:
             return text
     return None
@@ -186,15 +183,15 @@ def _timestamp(text: object) -> bool:
     return isinstance(text, str) and parse_iso(text) is not None
 
 
-def _timestamp_bound(type_name: str, kind: str, text: str, side: int, strict: bool, zone: Zone) -> str | None:
+def _timestamp_bound(type_name: str, kind: str, text: str, side: int, strict: bool, utc: bool) -> str | None:
     nanos, offset = parse_timestamp(text)
     if offset is not None:
         if kind != "instant" and (kind != "text" or type_name != "timestamptz"):
             return None
         nanos -= offset * 1_000_000_000
-        exact = type_name == "timestamptz" or zone()
+        exact = type_name == "timestamptz" or utc
     else:
-        exact = (type_name != "timestamptz" and kind != "instant") or zone()
+        exact = (type_name != "timestamptz" and kind != "instant") or utc
     has_time = len(text) > 10
     if has_time and (kind == "date" or (kind == "text" and type_name == "date")):
         return None
