@@ -260,7 +260,7 @@ class LakeCatalog:
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
         """Return the number and size of the data files that each of these snapshots added; see `read_written`."""
         with self._opened.database.reading() as connection:
-            return read_written(connection, self._opened.database, snapshots)
+            return read_written(connection, snapshots)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
         """Return table id → rows, files, bytes and last change; for all tables if `tables` is None."""

@@ -18,7 +18,7 @@ from ...format.compaction import Candidate, Compacted, Compaction
 from ...format.files import WrittenFile
 from ...format.objects import Table
 from ..store import tables as t
-from ..store.database import batches
+from ..store.database import rows_with_ids
 from ..store.inlined import has_delete_table, positions
 from .files import FileEntry, live_delete_files, schedule, write_data_file
 from .state import CommitState
@@ -63,17 +63,13 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
         ConflictError: a file has ended, or its deletes have changed.
     """
     ids = [candidate.file.data_file_id for candidate in sources]
-    live_ids: set[int] = set()
+    key = t.data_file.c.data_file_id
+    live_ids = {row[0] for row in rows_with_ids(state.connection, select(key).where(t.data_file.c.end_snapshot.is_(None)), key, ids)}
     inlined_counts: Counter[int] = Counter()
-    inlined_deletes = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
-    files = t.data_file
-    for batch in batches(ids, state.database.dialect.batch_size):
-        live = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
-        live_ids.update(state.connection.scalars(live))
-        if inlined_deletes is not None:
-            file_id, row_id = inlined_deletes.c.file_id, inlined_deletes.c.row_id
-            query = select(file_id, func.count(row_id.distinct()).label("deleted")).where(file_id.in_(batch)).group_by(file_id)
-            inlined_counts.update({row.file_id: row.deleted for row in state.connection.execute(query)})
+    if has_delete_table(state.connection, state.database.schema, table_id):
+        deleted = positions(state.connection, table_id).c
+        query = select(deleted.file_id, func.count(deleted.row_id.distinct())).group_by(deleted.file_id)
+        inlined_counts.update(dict(tuple(row) for row in rows_with_ids(state.connection, query, deleted.file_id, ids)))
     delete_files = live_delete_files(state, ids)
     for candidate in sources:
         file = candidate.file

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 
 from ...errors import ConflictError
 from ...format.changes import CHANGES_OF_ROWS, Change
@@ -21,7 +21,7 @@ from ..read.known_files import scheduled_paths, table_directories
 from ..read.reader import SnapshotReader
 from ..staged import RowChanges, Staged
 from ..store import tables as t
-from ..store.database import batches
+from ..store.database import rows_with_ids
 from ..store.inlined import has_delete_table, positions
 from .concurrent_rows import concurrent_change
 from .state import CommitState
@@ -210,32 +210,26 @@ def _renamed(state: CommitState) -> Iterator[Renamed]:
         (t.table, t.table.c.table_id, {*state.staged.tables, *(each.relation_id for each in read if isinstance(each, Table))}),
         (t.view, t.view.c.view_id, {*state.staged.views, *(each.relation_id for each in read if isinstance(each, View))}),
     ):
-        for batch in batches([each for each in ids if each >= 0], state.database.dialect.batch_size):
-            query: Select[Any] = select(key).where(
-                key.in_(batch), table.c.begin_snapshot > start, table.c.begin_snapshot.not_in(state.staged.seen)
-            )
-            yield from (Renamed(found) for found in state.connection.scalars(query))
+        query = select(key).where(table.c.begin_snapshot > start, table.c.begin_snapshot.not_in(state.staged.seen))
+        yield from (Renamed(row[0]) for row in rows_with_ids(state.connection, query, key, [each for each in ids if each >= 0]))
 
 
 def _require_untouched_files(state: CommitState, table_id: int, changes: RowChanges) -> None:
     """Require that no concurrent writer deleted rows of the files from which this transaction deletes."""
     touched = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
-    start = state.base.snapshot
-    alive: set[int] = set()
-    for batch in batches(touched, state.database.dialect.batch_size):
-        files, deletes = t.data_file, t.delete_file
-        query = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
-        alive.update(state.connection.scalars(query))
-        newer = select(deletes.c.data_file_id).where(
-            deletes.c.data_file_id.in_(batch),
-            deletes.c.end_snapshot.is_(None),
-            deletes.c.delete_file_id >= start.next_file_id,
-        )
-        alive.difference_update(state.connection.scalars(newer))
-        if has_delete_table(state.connection, state.database.schema, table_id):
-            entries = positions(state.connection, table_id)
-            inlined = select(entries.c.file_id).where(entries.c.file_id.in_(batch), entries.c.begin_snapshot > start.snapshot_id)
-            alive.difference_update(state.connection.scalars(inlined))
+    if not touched:
+        return
+    start, files, deletes = state.base.snapshot, t.data_file.c, t.delete_file.c
+
+    def of_touched(query: Select[Any], key: ColumnElement[Any]) -> set[int]:
+        return {row[0] for row in rows_with_ids(state.connection, query, key, touched)}
+
+    alive = of_touched(select(files.data_file_id).where(files.end_snapshot.is_(None)), files.data_file_id)
+    newer = select(deletes.data_file_id).where(deletes.end_snapshot.is_(None), deletes.delete_file_id >= start.next_file_id)
+    alive -= of_touched(newer, deletes.data_file_id)
+    if has_delete_table(state.connection, state.database.schema, table_id):
+        entries = positions(state.connection, table_id).c
+        alive -= of_touched(select(entries.file_id).where(entries.begin_snapshot > start.snapshot_id), entries.file_id)
     if alive != touched:
         table = state.table(table_id)
         raise ConflictError(

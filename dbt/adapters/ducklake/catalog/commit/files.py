@@ -19,7 +19,7 @@ from ...format.paths import relative_to, resolve
 from ...format.variant_stats import parts_of
 from ..read.file_rows import read_mappings
 from ..store import tables as t
-from ..store.database import batches
+from ..store.database import rows_with_ids
 from .state import CommitState
 
 
@@ -163,11 +163,8 @@ def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[in
 
     Before format 1.0, a new delete file ended the earlier one, whose row stayed for older snapshots.
     """
-    newest = {}
-    for batch in batches(file_ids, state.database.dialect.batch_size):
-        query = select(t.delete_file).where(t.delete_file.c.data_file_id.in_(batch)).order_by(t.delete_file.c.delete_file_id)
-        newest.update({row.data_file_id: row for row in state.connection.execute(query)})
-    return newest
+    query = select(t.delete_file).order_by(t.delete_file.c.delete_file_id)
+    return {row.data_file_id: row for row in rows_with_ids(state.connection, query, t.delete_file.c.data_file_id, file_ids)}
 
 
 def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
@@ -209,7 +206,7 @@ def _known(state: CommitState, table_id: int) -> dict[NameMapping, int]:
     source = t.column_mapping.c
     query = select(source.mapping_id).where(source.table_id == table_id, source.type == "map_by_name")
     ids: list[int] = list(state.connection.scalars(query))
-    return {mapping: known_id for known_id, mapping in read_mappings(state.connection, state.database, ids).items()}
+    return {mapping: known_id for known_id, mapping in read_mappings(state.connection, ids).items()}
 
 
 def _write(state: CommitState, table_id: int, new_id: int, mapping: NameMapping) -> None:

@@ -25,7 +25,7 @@ from ...format.objects import Column, Table
 from ..read.column_history import read_history
 from ..staged import StagedRows
 from ..store import tables as t
-from ..store.database import batches
+from ..store.database import change_with_ids
 from ..store.dialects import CatalogDialect
 from ..store.inlined import clause, data_table_name, registered, stored_names
 from .columns import layout_changed
@@ -119,7 +119,7 @@ def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Colum
         _create(state, table_id, columns)
 
 
-def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
+def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None = None) -> int:
     """End live rows of an inlined-data table, and return how many rows were ended.
 
     Args:
@@ -127,13 +127,12 @@ def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Colle
         name: the inlined-data table.
         snapshot_id: the snapshot that ends the rows.
         row_ids: the rows to end; None for all.
-        size: the maximum number of row ids in one statement.
     """
     source = clause(connection, name)
     statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
     if row_ids is None:
         return connection.execute(statement).rowcount
-    return sum(connection.execute(statement.where(source.c.row_id.in_(batch))).rowcount for batch in batches(row_ids, size))
+    return change_with_ids(connection, statement, source.c.row_id, row_ids)
 
 
 def _table_for(state: CommitState, table_id: int, table: Table) -> str:

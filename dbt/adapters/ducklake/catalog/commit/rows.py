@@ -77,7 +77,7 @@ def _end_everything(state: CommitState, table_id: int) -> None:
         state.log(Kind.DELETED_FROM_TABLE, table_id)
     ended = 0
     for name, _ in registered(state.connection, [table_id]).get(table_id, []):
-        ended += end_rows(state.connection, name, state.snapshot_id, None, state.database.dialect.batch_size)
+        ended += end_rows(state.connection, name, state.snapshot_id)
     if ended:
         state.log(Kind.INLINED_DELETE, table_id)
 
@@ -94,11 +94,10 @@ def _end_files(state: CommitState, table: Table, table_id: int, changes: RowChan
 def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
     if changes.truncated:
         return
-    size = state.database.dialect.batch_size
     for name, row_ids in changes.ended_inlined.items():
         if not row_ids:
             continue
-        if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids), size) != len(row_ids):
+        if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids)) != len(row_ids):
             raise _rows_moved(table)
         state.log(Kind.INLINED_DELETE, table_id)
 
@@ -112,6 +111,8 @@ def _rows_moved(table: Table) -> ConflictError:
 
 
 def _write_delete_files(state: CommitState, table: Table, table_id: int, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
+    if not changes.delete_files:  # building the statement takes longer than most commits without it
+        return
     committed = [file_id for file_id in changes.delete_files if file_id >= 0]
     superseded = supersede_delete_files(state, table, committed)
     for file_id, staged in changes.delete_files.items():

@@ -22,7 +22,6 @@ from ...format.objects import Column, Table
 from ...format.statistics import decode, merge_stats
 from ..staged import RowChanges
 from ..store import tables as t
-from ..store.database import batches
 from ..store.row_rules import checked
 from .state import CommitState
 
@@ -151,8 +150,7 @@ def _write_columns(
         merged = merge_stats(leaf.type, before, added[column_id])
         if has_storable_bounds(leaf.type, merged):
             _add(state, table_id, merged)
-    for batch in batches(rewritten, state.database.dialect.batch_size):
-        state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.column_id.in_(batch)))
+    state.remove(source, source.c.column_id, rewritten, source.c.table_id == table_id)
 
 
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:

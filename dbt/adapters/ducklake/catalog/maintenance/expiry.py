@@ -21,12 +21,12 @@ from ...format.paths import relative_to, resolve
 from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
 from ..read.known_files import table_directories
 from ..store import tables as t
-from ..store.database import Database, batches, insert_rows
+from ..store.database import Database, change_with_ids, insert_rows, rows_with_ids
 from ..store.inlined import delete_table_name, has_delete_table, registered
 
 _OF_TABLES = (
     *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),
-    *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables),
+    *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables, t.column_mapping),
 )
 """The metadata tables whose rows are removed with their table, by table id."""
 _OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
@@ -52,20 +52,18 @@ def expirable(
 
 def expire(connection: Connection, database: Database, data_path: str, snapshot_ids: Collection[int]) -> None:
     """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction."""
-    size = database.dialect.batch_size
     for source in (t.snapshot, t.snapshot_changes):
-        _delete(connection, source, source.c.snapshot_id, snapshot_ids, size)
+        _delete(connection, source, source.c.snapshot_id, snapshot_ids)
     directories = table_directories(connection, data_path)
     tables = _tables_out_of_reach(connection)
-    _schedule_files(connection, data_path, directories, tables, size)
+    _schedule_files(connection, data_path, directories, tables)
     for table_id in tables:
         for name, _ in registered(connection, [table_id]).get(table_id, []):
             _drop_table(connection, database, name)
         if has_delete_table(connection, database.schema, table_id):
             _drop_table(connection, database, delete_table_name(table_id))
     for source in _OF_TABLES:
-        _delete(connection, source, source.c.table_id, tables, size)
-    _delete(connection, t.column_mapping, t.column_mapping.c.table_id, tables, size)
+        _delete(connection, source, source.c.table_id, tables)
     for source in (t.schema, t.view, t.tag, t.column_tag, t.macro):
         connection.execute(delete(source).where(_out_of_reach(source)))
     for source in (t.macro_impl, t.macro_parameters):
@@ -88,16 +86,13 @@ def _tables_out_of_reach(connection: Connection) -> list[int]:
     return sorted(lost - kept)
 
 
-def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int], size: int) -> None:
+def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int]) -> None:
     """Schedule the files that are out of reach or belong to the tables for deletion, and remove their catalog rows."""
     data, deletes = t.data_file, t.delete_file
-    files = _rows(connection, data, tables, size)
+    files = _rows(connection, data, tables)
     ids = [row.data_file_id for row in files]
-    delete_file_rows = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
-    for batch in batches(ids, size):
-        delete_file_rows |= {
-            row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))
-        }
+    delete_file_rows = {row.delete_file_id: row for row in _rows(connection, deletes, tables)}
+    delete_file_rows |= {row.delete_file_id: row for row in rows_with_ids(connection, select(deletes), deletes.c.data_file_id, ids)}
     entries = [(row.data_file_id, row) for row in files] + sorted(delete_file_rows.items())
     now = datetime.now(timezone.utc)
     scheduled = []
@@ -110,22 +105,20 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
         ended = select(data.c.data_file_id).where(_out_of_reach(data))
         for source in _OF_FILES:  # one pass each, because their rows may have no index by file
             connection.execute(delete(source).where(source.c.data_file_id.in_(ended)))
-            _delete(connection, source, source.c.table_id, tables, size)
-        _delete(connection, data, data.c.data_file_id, ids, size)
-    _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows), size)
+            _delete(connection, source, source.c.table_id, tables)
+        _delete(connection, data, data.c.data_file_id, ids)
+    _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows))
 
 
-def _rows(connection: Connection, source: MetadataTable, tables: Collection[int], size: int) -> list[Any]:
+def _rows(connection: Connection, source: MetadataTable, tables: Collection[int]) -> list[Any]:
     """Return the rows of files that are out of reach or that belong to the tables."""
-    found = {tuple(row): row for row in connection.execute(select(source).where(_out_of_reach(source)))}
-    for batch in batches(tables, size):
-        found |= {tuple(row): row for row in connection.execute(select(source).where(source.c.table_id.in_(batch)))}
-    return list(found.values())
+    out_of_reach = connection.execute(select(source).where(_out_of_reach(source))).all()
+    of_tables = rows_with_ids(connection, select(source), source.c.table_id, tables)
+    return list({tuple(row): row for row in (*out_of_reach, *of_tables)}.values())
 
 
-def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[Any], ids: Iterable[int], size: int) -> None:
-    for batch in batches(ids, size):
-        connection.execute(delete(source).where(key.in_(batch)))
+def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[Any], ids: Iterable[int]) -> None:
+    change_with_ids(connection, delete(source), key, ids)
 
 
 def _drop_table(connection: Connection, database: Database, name: str) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from ...format.files import ChangePlan, DataFile, InlinedRows
 from ...format.objects import Table
 from ..store import tables as t
-from ..store.database import Database, batches
+from ..store.database import Database, rows_with_ids
 from ..store.inlined import InlinedTable, has_delete_table, positions, read_versions, registered
 from .column_history import TableHistory, read_history
 from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
@@ -35,7 +35,7 @@ def read_changes(connection: Connection, database: Database, table: Table, start
         *(file_id for file_id, snapshots in inlined_deletes.items() if any(snapshot >= start for snapshot in snapshots.values())),
     }
     rows = _data_files(connection, table.table_id, start, end, with_deletes)
-    mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
+    mappings = read_mappings(connection, {row.mapping_id for row in rows if row.mapping_id is not None})
     files = [(row, data_file(row, table, mappings)) for row in rows]
     deletes = {file_id: tuple(filter(None, (delete_file(row, table, end) for row in group))) for file_id, group in delete_files.items()}
     begun, ended = _inlined(connection, database, table, history, start, end)
@@ -70,8 +70,8 @@ def _data_files(connection: Connection, table_id: int, start: int, end: int, wit
     began = and_(data.c.begin_snapshot <= end, or_(data.c.begin_snapshot >= start, data.c.partial_max >= start))
     condition = and_(data.c.table_id == table_id, or_(began, data.c.end_snapshot.between(start, end)))
     rows = {row.data_file_id: row for row in connection.execute(select(data).where(condition))}
-    for batch in batches(sorted(set(with_deletes) - rows.keys()), 500):
-        rows.update({row.data_file_id: row for row in connection.execute(select(data).where(data.c.data_file_id.in_(batch)))})
+    others = rows_with_ids(connection, select(data), data.c.data_file_id, sorted(set(with_deletes) - rows.keys()))
+    rows.update({row.data_file_id: row for row in others})
     return [rows[file_id] for file_id in sorted(rows)]
 
 

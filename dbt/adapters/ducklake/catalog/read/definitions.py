@@ -18,7 +18,7 @@ from ...errors import ConflictError, LakeError
 from ...format.identifiers import fold
 from ...format.objects import Macro, Relation, Schema, Snapshot
 from ..store import tables as t
-from ..store.database import Database, batches
+from ..store.database import BATCH_SIZE, Database, batches
 from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow
 from .history import require_not_expired
 from .macros import read_macros
@@ -216,7 +216,7 @@ class Definitions:
             if missing:
                 with self._reading() as connection:
                     loader = DefinitionLoader(connection, self.snapshot_id)
-                    for batch in batches(missing, self._database.dialect.batch_size if few else len(missing)):
+                    for batch in batches(missing, BATCH_SIZE if few else len(missing)):
                         ids = [entry.relation_id for entry in batch] if few else None
                         self._relations |= loader.relations(batch, schemas, ids)
             return [self._relations[entry.relation_id] for entry in entries]

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 
 from ...format.changes import CHANGES_OF_ROWS, Kind, parse_changes
 from ..store import tables as t
-from ..store.database import Database, batches
+from ..store.database import BATCH_SIZE, Database, rows_with_ids
 from ..store.inlined import count_deletes, count_rows, delete_table_name, registered
 from ..store.visibility import visible
 
@@ -53,12 +53,12 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
     files_query = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
         visible(data, snapshot_id)
     )
-    for table_id, count, size, records in _grouped(connection, database, files_query, data, ids):
+    for table_id, count, size, records in _grouped(connection, files_query, data, ids):
         files[table_id] = (int(count), int(size or 0))
         rows[table_id] += int(records or 0)
     stored = dict(rows)
-    deletes = _subtract_deletes(connection, database, snapshot_id, ids, rows)
-    for table_id, snapshot in _last_changes(connection, database, snapshot_id, ids):
+    deletes = _subtract_deletes(connection, snapshot_id, ids, rows)
+    for table_id, snapshot in _last_changes(connection, snapshot_id, ids):
         last[table_id] = max(last[table_id], snapshot)
     inlined = _add_inlined(connection, database, snapshot_id, ids, rows, last)
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
@@ -76,18 +76,16 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
     }
 
 
-def _grouped(connection: Connection, database: Database, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
+def _grouped(connection: Connection, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
     """Return the result of the query grouped by table, for these tables; for many tables, all are read at once and filtered here."""
     query = query.group_by(table.c.table_id)
-    if len(ids) > database.dialect.batch_size:
+    if len(ids) > BATCH_SIZE:
         wanted = set(ids)
         return [row for row in connection.execute(query).all() if row[0] in wanted]
     return list(connection.execute(query.where(table.c.table_id.in_(ids))).all())
 
 
-def _subtract_deletes(
-    connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]
-) -> dict[int, tuple[int, int]]:
+def _subtract_deletes(connection: Connection, snapshot_id: int, ids: list[int], rows: dict[int, int]) -> dict[int, tuple[int, int]]:
     """Subtract deleted rows from `rows`, and return table id → (number of delete files, their bytes)."""
     data, delete = t.data_file, t.delete_file
     query = (
@@ -96,13 +94,13 @@ def _subtract_deletes(
         .where(visible(data, snapshot_id), visible(delete, snapshot_id))
     )
     found: dict[int, tuple[int, int]] = {}
-    for table_id, files, size, deleted in _grouped(connection, database, query, data, ids):
+    for table_id, files, size, deleted in _grouped(connection, query, data, ids):
         rows[table_id] -= int(deleted or 0)
         found[table_id] = (int(files), int(size or 0))
     return found
 
 
-def _last_changes(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
+def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
     """Return (table id, snapshot id) of the last change of rows that the files show.
 
     Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that the rewrite ended
@@ -112,7 +110,7 @@ def _last_changes(connection: Connection, database: Database, snapshot_id: int, 
     rounds = [(snapshot_id, ids)]
     while rounds:
         until, table_ids = rounds.pop()
-        snapshots, ended = _last_changes_until(connection, database, until, table_ids)
+        snapshots, ended = _last_changes_until(connection, until, table_ids)
         rewrites = _rewrites(connection, set(snapshots.values()))
         again: dict[int, list[int]] = defaultdict(list)
         for table_id, snapshot in snapshots.items():
@@ -128,18 +126,15 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
     """Return snapshot id → ids of the tables that the snapshot rewrote without changing their rows in another way."""
     found: dict[int, set[int]] = {}
     log = t.snapshot_changes
-    for batch in batches(snapshots, 500):
-        query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.snapshot_id.in_(batch), log.c.changes_made.contains("rewrite_"))
-        for row in connection.execute(query):
-            changes = parse_changes(row.changes_made)
-            rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
-            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
+    query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.changes_made.contains("rewrite_"))
+    for row in rows_with_ids(connection, query, log.c.snapshot_id, snapshots):
+        changes = parse_changes(row.changes_made)
+        rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
+        found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
     return found
 
 
-def _last_changes_until(
-    connection: Connection, database: Database, snapshot_id: int, ids: list[int]
-) -> tuple[dict[int, int], dict[int, int]]:
+def _last_changes_until(connection: Connection, snapshot_id: int, ids: list[int]) -> tuple[dict[int, int], dict[int, int]]:
     """Return table id → the last snapshot at which a file began or ended, and table id → the last at which a data file ended."""
     found: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -148,7 +143,7 @@ def _last_changes_until(
         ended = func.max(case((table.c.end_snapshot <= snapshot_id, table.c.end_snapshot)))
         partial = func.max(case((table.c.partial_max <= snapshot_id, table.c.partial_max)))
         query = select(table.c.table_id, begun, ended, partial)
-        for table_id, *snapshots in _grouped(connection, database, query, table, ids):
+        for table_id, *snapshots in _grouped(connection, query, table, ids):
             known = [int(snapshot) for snapshot in snapshots if snapshot is not None]
             if known:
                 found[table_id] = max(found.get(table_id, -1), *known)
@@ -184,8 +179,5 @@ def _add_inlined(
 
 def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:
     """Return snapshot id → time, without expired snapshots."""
-    found: dict[int, datetime] = {}
-    for batch in batches(snapshots, 500):
-        query = select(t.snapshot.c.snapshot_id, t.snapshot.c.snapshot_time).where(t.snapshot.c.snapshot_id.in_(batch))
-        found |= {row[0]: row[1] for row in connection.execute(query)}
-    return found
+    key = t.snapshot.c.snapshot_id
+    return {row[0]: row[1] for row in rows_with_ids(connection, select(key, t.snapshot.c.snapshot_time), key, snapshots)}

@@ -116,7 +116,7 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
     """Yield each data file once, with its deletes; the rows of one file are consecutive."""
     if not rows:
         return
-    mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
+    mappings = read_mappings(connection, {row.mapping_id for row in rows if row.mapping_id is not None})
     deletes: Mapping[int, list[int]] = {}
     if has_delete_table(connection, database.schema, table.table_id):
         deletes = read_deletes(connection, table.table_id, snapshot_id)

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.engine import Connection
 
 from ..store import tables as t
-from ..store.database import Database, batches
+from ..store.database import Database, rows_with_ids
 from ..store.inlined import clause, has_delete_table, positions, registered
 
 
@@ -75,7 +75,7 @@ class Ranges:
 
 def read_table_metrics(connection: Connection, database: Database, table_id: int, snapshots: Collection[int]) -> TableMetrics:
     """Return the metrics of these snapshots of a table; the number of queries does not grow with the files."""
-    read = _Sums(connection, snapshots, database.dialect.batch_size)
+    read = _Sums(connection, snapshots)
     kept = read.previous()
     found = TableMetrics(
         merged_rows=_merged(connection, t.data_file, table_id),
@@ -131,21 +131,18 @@ def _merged(connection: Connection, table: Any, table_id: int) -> Ranges:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Reads sums for some snapshots, in batches of `size` of them."""
+    """Reads sums for some snapshots."""
 
     connection: Connection
     snapshots: Collection[int]
-    size: int
 
     def sums(self, source: Any, key: ColumnElement[Any], *values: Any, where: Any = None) -> Iterator[tuple[int, ...]]:
         """Yield (snapshot, value …) for each snapshot that occurs as a key."""
-        for batch in batches(self.snapshots, self.size):
-            query = select(key, *values).select_from(source).where(key.in_(batch)).group_by(key)
-            for row in self.connection.execute(query if where is None else query.where(where)):
-                yield tuple(int(value or 0) for value in row)
+        query = select(key, *values).select_from(source).group_by(key)
+        for row in rows_with_ids(self.connection, query if where is None else query.where(where), key, self.snapshots):
+            yield tuple(int(value or 0) for value in row)
 
     def previous(self) -> Iterator[int]:
-        """Yield the ids of the snapshots before these that are kept."""
+        """Return the ids of the snapshots before these that are kept."""
         key = t.snapshot.c.snapshot_id
-        for batch in batches([each - 1 for each in self.snapshots], self.size):
-            yield from self.connection.scalars(select(key).where(key.in_(batch)))
+        return (row[0] for row in rows_with_ids(self.connection, select(key), key, (each - 1 for each in self.snapshots)))

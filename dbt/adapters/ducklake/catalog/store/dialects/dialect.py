@@ -156,6 +156,3 @@ class CatalogDialect:
 
     folds_case: bool = False
     """Whether unquoted names in statements lose their case. DuckDB quotes only the column names that need quotes in DuckDB."""
-
-    batch_size: int = 500
-    """The maximum number of ids in one IN list, below every driver's limit on parameters."""
