@@ -245,7 +245,7 @@ class LakeCatalog:
         if table.table_id < 0:
             return []
         with self._opened.database.reading() as connection:
-            return read_table_log(connection, self._opened.database, table.table_id, until.snapshot_id, limit)
+            return read_table_log(connection, table.table_id, until.snapshot_id, limit)
 
     def creation_time(self, table: Table) -> datetime | None:
         """Return when a table was created; None if it is not committed, or if the snapshot that created it has expired."""
@@ -269,7 +269,7 @@ class LakeCatalog:
         else:
             ids = [table.table_id for table in tables if table.table_id >= 0]
         with self._opened.database.reading() as connection:
-            return read_facts(connection, self._opened.database, snapshot.snapshot_id, ids)
+            return read_facts(connection, snapshot.snapshot_id, ids)
 
     def options(self) -> Options:
         """Return all stored options. They are not part of a snapshot, so these are always the current ones."""

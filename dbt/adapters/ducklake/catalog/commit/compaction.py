@@ -19,7 +19,7 @@ from ...format.files import WrittenFile
 from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import rows_with_ids
-from ..store.inlined import has_delete_table, positions
+from ..store.inlined import find_delete_table
 from .files import FileEntry, live_delete_files, schedule, write_data_file
 from .state import CommitState
 from .stats import double_columns, float_columns, without_bounds_of
@@ -66,10 +66,10 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
     key = t.data_file.c.data_file_id
     live_ids = {row[0] for row in rows_with_ids(state.connection, select(key).where(t.data_file.c.end_snapshot.is_(None)), key, ids)}
     inlined_counts: Counter[int] = Counter()
-    if has_delete_table(state.connection, state.database.schema, table_id):
-        deleted = positions(state.connection, table_id).c
-        query = select(deleted.file_id, func.count(deleted.row_id.distinct())).group_by(deleted.file_id)
-        inlined_counts.update(dict(tuple(row) for row in rows_with_ids(state.connection, query, deleted.file_id, ids)))
+    entries = find_delete_table(state.connection, table_id)
+    if entries is not None:
+        query = select(entries.c.file_id, func.count(entries.c.row_id.distinct())).group_by(entries.c.file_id)
+        inlined_counts.update(dict(tuple(row) for row in rows_with_ids(state.connection, query, entries.c.file_id, ids)))
     delete_files = live_delete_files(state, ids)
     for candidate in sources:
         file = candidate.file

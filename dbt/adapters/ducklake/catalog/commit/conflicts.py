@@ -22,7 +22,7 @@ from ..read.reader import SnapshotReader
 from ..staged import RowChanges, Staged
 from ..store import tables as t
 from ..store.database import rows_with_ids
-from ..store.inlined import has_delete_table, positions
+from ..store.inlined import find_delete_table
 from .concurrent_rows import concurrent_change
 from .state import CommitState
 
@@ -227,9 +227,9 @@ def _require_untouched_files(state: CommitState, table_id: int, changes: RowChan
     alive = of_touched(select(files.data_file_id).where(files.end_snapshot.is_(None)), files.data_file_id)
     newer = select(deletes.data_file_id).where(deletes.end_snapshot.is_(None), deletes.delete_file_id >= start.next_file_id)
     alive -= of_touched(newer, deletes.data_file_id)
-    if has_delete_table(state.connection, state.database.schema, table_id):
-        entries = positions(state.connection, table_id).c
-        alive -= of_touched(select(entries.file_id).where(entries.begin_snapshot > start.snapshot_id), entries.file_id)
+    entries = find_delete_table(state.connection, table_id)
+    if entries is not None:
+        alive -= of_touched(select(entries.c.file_id).where(entries.c.begin_snapshot > start.snapshot_id), entries.c.file_id)
     if alive != touched:
         table = state.table(table_id)
         raise ConflictError(

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import MetaData as SqlMetaData
-from sqlalchemy import Table as SqlTable
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.sql.elements import quoted_name
 
 from ...errors import ConflictError
 from ...format.changes import Kind
@@ -19,7 +16,7 @@ from ...format.files import FlushedFile
 from ...format.objects import Table
 from ..staged import Flush
 from ..store import tables as t
-from ..store.inlined import clause, positions, registered
+from ..store.inlined import data_table, delete_table, drop_table, registered
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
 from .stats import double_columns, float_columns, without_bounds_of
@@ -53,7 +50,7 @@ def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -
 
 def _remove_rows(state: CommitState, table: Table, flush: Flush) -> None:
     for name, expected in flush.rows.items():
-        source = clause(state.connection, name)
+        source = data_table(state.connection, name)
         removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
         _require(removed == expected, table)
 
@@ -80,7 +77,7 @@ def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush
             end_snapshot=None if old is None else old.end_snapshot,
         )
     if flush.deletes:
-        entries = positions(state.connection, table_id)
+        entries = delete_table(state.connection, table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
         _require(removed >= flush.deletes, table)
 
@@ -100,12 +97,11 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
     that empties it; DuckDB's own flush drops it immediately.
     """
     source = t.inlined_data_tables
-    for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
-        if state.connection.execute(select(func.count()).select_from(clause(state.connection, name))).scalar_one():
+    for name, version in registered(state.connection, table_id)[:-1]:
+        if state.connection.execute(select(func.count()).select_from(data_table(state.connection, name))).scalar_one():
             continue
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
-        table = SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)
-        state.database.dialect.drop_table(state.connection, table)
+        drop_table(state.connection, name)
         state.increase_schema_version()
 
 

@@ -27,7 +27,7 @@ from ..staged import StagedRows
 from ..store import tables as t
 from ..store.database import change_with_ids
 from ..store.dialects import CatalogDialect
-from ..store.inlined import clause, data_table_name, registered, stored_names
+from ..store.inlined import InlinedTable, data_table, data_table_name, registered, stored_names
 from .columns import layout_changed
 from .state import CommitState
 
@@ -65,7 +65,7 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
     """
     name = _table_for(state, table_id, table)
     columns = table.columns
-    target = clause(state.connection, name, stored_names(state.connection, state.database.dialect, name, columns))
+    target = data_table(state.connection, name, stored_names(state.connection, InlinedTable(name, columns)))
     keys = [f"c{index}" for index in range(len(columns))]
     fixed: dict[str, Any] = {"row_id": bindparam("r"), "begin_snapshot": bindparam("b")}
     places: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))
@@ -107,7 +107,7 @@ def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Colum
         table_id: the table.
         columns: its new columns; None if they are the same by position.
     """
-    found = registered(state.connection, [table_id]).get(table_id)
+    found = registered(state.connection, table_id)
     if not found:
         return
     versions = t.schema_versions.c
@@ -128,7 +128,7 @@ def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Colle
         snapshot_id: the snapshot that ends the rows.
         row_ids: the rows to end; None for all.
     """
-    source = clause(connection, name)
+    source = data_table(connection, name)
     statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
     if row_ids is None:
         return connection.execute(statement).rowcount
@@ -139,7 +139,7 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
     """Return the inlined-data table with the table's current columns, creating it if necessary."""
     if table_id in state.inlined_tables:
         return state.inlined_tables[table_id]
-    found = registered(state.connection, [table_id]).get(table_id)
+    found = registered(state.connection, table_id)
     if found:
         name, version = found[-1]
         if not layout_changed(read_history(state.connection, table_id).layout(version), table.columns):

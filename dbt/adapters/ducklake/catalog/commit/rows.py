@@ -76,7 +76,7 @@ def _end_everything(state: CommitState, table_id: int) -> None:
     if state.end(t.data_file, t.data_file.c.table_id, [table_id]):
         state.log(Kind.DELETED_FROM_TABLE, table_id)
     ended = 0
-    for name, _ in registered(state.connection, [table_id]).get(table_id, []):
+    for name, _ in registered(state.connection, table_id):
         ended += end_rows(state.connection, name, state.snapshot_id)
     if ended:
         state.log(Kind.INLINED_DELETE, table_id)

@@ -12,17 +12,15 @@ from datetime import datetime, timezone
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, literal, select
-from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
-from sqlalchemy.sql.elements import quoted_name
 
 from ...format.paths import relative_to, resolve
 from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
 from ..read.known_files import table_directories
 from ..store import tables as t
 from ..store.database import Database, change_with_ids, insert_rows, rows_with_ids
-from ..store.inlined import delete_table_name, has_delete_table, registered
+from ..store.inlined import delete_table_name, drop_table, find_delete_table, registered
 
 _OF_TABLES = (
     *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),
@@ -50,7 +48,7 @@ def expirable(
     return [record for record in records if record.snapshot.snapshot_id in wanted]
 
 
-def expire(connection: Connection, database: Database, data_path: str, snapshot_ids: Collection[int]) -> None:
+def expire(connection: Connection, data_path: str, snapshot_ids: Collection[int]) -> None:
     """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction."""
     for source in (t.snapshot, t.snapshot_changes):
         _delete(connection, source, source.c.snapshot_id, snapshot_ids)
@@ -58,10 +56,10 @@ def expire(connection: Connection, database: Database, data_path: str, snapshot_
     tables = _tables_out_of_reach(connection)
     _schedule_files(connection, data_path, directories, tables)
     for table_id in tables:
-        for name, _ in registered(connection, [table_id]).get(table_id, []):
-            _drop_table(connection, database, name)
-        if has_delete_table(connection, database.schema, table_id):
-            _drop_table(connection, database, delete_table_name(table_id))
+        for name, _ in registered(connection, table_id):
+            drop_table(connection, name)
+        if find_delete_table(connection, table_id) is not None:
+            drop_table(connection, delete_table_name(table_id))
     for source in _OF_TABLES:
         _delete(connection, source, source.c.table_id, tables)
     for source in (t.schema, t.view, t.tag, t.column_tag, t.macro):
@@ -119,7 +117,3 @@ def _rows(connection: Connection, source: MetadataTable, tables: Collection[int]
 
 def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[Any], ids: Iterable[int]) -> None:
     change_with_ids(connection, delete(source), key, ids)
-
-
-def _drop_table(connection: Connection, database: Database, name: str) -> None:
-    database.dialect.drop_table(connection, MetadataTable(quoted_name(name, True), SqlMetaData(), schema=database.schema))

@@ -45,7 +45,7 @@ class Maintenance:
         def work(connection: Connection) -> list[SnapshotRecord]:
             records = expirable(connection, self.database, versions, older_than)
             if records:
-                expire(connection, self.database, self.data_path, [record.snapshot.snapshot_id for record in records])
+                expire(connection, self.data_path, [record.snapshot.snapshot_id for record in records])
             return records
 
         if not dry_run:

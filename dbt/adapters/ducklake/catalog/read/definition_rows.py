@@ -24,7 +24,6 @@ from ...format.objects import Column, Default, PartitionField, Partitioning, Rel
 from ...format.paths import resolve
 from ..store import tables as t
 from ..store.row_rules import damaged_row, rule_violations
-from ..store.visibility import visible
 
 LOAD_ALL_THRESHOLD = 20
 """If more relations than this and more than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
@@ -58,7 +57,7 @@ class DefinitionLoader:
 
     def schemas(self, data_path: str) -> tuple[dict[int, Schema], list[tuple[str | None, LakeError]]]:
         """Return the schemas by id, and the damaged ones as (name, error)."""
-        all_rows = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
+        all_rows = self._rows(select(t.schema).where(t.visible(t.schema, self._snapshot_id)))
         errors = rule_violations(t.schema, all_rows)
         rows = [row for index, row in enumerate(all_rows) if index not in errors]
         tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_THRESHOLD else None)
@@ -79,7 +78,7 @@ class DefinitionLoader:
         """Return (schema id, folded name) → the row of a table or view, including damaged rows whose names can be read."""
         tables = self._visible(t.table, t.table.c.table_id, ids)
         views = self._visible(t.view, t.view.c.view_id, ids)
-        columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
+        columns = select(t.column.c.table_id).where(t.visible(t.column, self._snapshot_id)).distinct()
         live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
         table_errors, view_errors = rule_violations(t.table, tables), rule_violations(t.view, views)
         entries = [
@@ -117,7 +116,7 @@ class DefinitionLoader:
         return definitions
 
     def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
-        query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
+        query = select(t.column).where(t.visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
         comments: dict[tuple[int, int], str] = {
             (row.table_id, row.column_id): row.value
             for row in self._undamaged(t.column_tag, self._visible(t.column_tag, t.column_tag.c.table_id, ids))
@@ -146,7 +145,7 @@ class DefinitionLoader:
         query = (
             select(info.c.table_id, info.c.partition_id, keys.c.partition_key_index, keys.c.column_id, keys.c.transform)
             .join(keys, (keys.c.partition_id == info.c.partition_id) & (keys.c.table_id == info.c.table_id))
-            .where(visible(info, self._snapshot_id))
+            .where(t.visible(info, self._snapshot_id))
             .order_by(info.c.partition_id, keys.c.partition_key_index)
         )
         found: dict[int, Partitioning] = {}
@@ -162,7 +161,7 @@ class DefinitionLoader:
         query = (
             select(keys)
             .join(info, (keys.c.sort_id == info.c.sort_id) & (keys.c.table_id == info.c.table_id))
-            .where(visible(info, self._snapshot_id))
+            .where(t.visible(info, self._snapshot_id))
             .order_by(keys.c.sort_id, keys.c.sort_key_index)
         )
         found: dict[int, tuple[SortField, ...]] = defaultdict(tuple)
@@ -185,7 +184,7 @@ class DefinitionLoader:
         return [row for index, row in enumerate(rows) if index not in errors] if errors else rows
 
     def _visible(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
-        return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
+        return self._rows(_restricted(select(table).where(t.visible(table, self._snapshot_id)), key, ids))
 
     def _rows(self, query: Select[Any]) -> list[Any]:
         return list(self._connection.execute(query).all())

@@ -16,9 +16,8 @@ from sqlalchemy.engine import Connection
 
 from ...format.changes import CHANGES_OF_ROWS, Kind, parse_changes
 from ..store import tables as t
-from ..store.database import BATCH_SIZE, Database, rows_with_ids
-from ..store.inlined import count_deletes, count_rows, delete_table_name, registered
-from ..store.visibility import visible
+from ..store.database import BATCH_SIZE, rows_with_ids
+from ..store.inlined import all_registered, count_deletes, count_rows, delete_table_name
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,14 @@ class TableFacts:
     """The number of rows that are stored in the catalog database; `record_count` includes them."""
 
 
-def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
+def read_facts(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
     """Return table id → facts, for the tables with these ids. Only tables with inlined deletes need a query each."""
     rows: dict[int, int] = defaultdict(int)
     files: dict[int, tuple[int, int]] = {}
     last: dict[int, int] = defaultdict(lambda: -1)
     data = t.data_file
     files_query = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
-        visible(data, snapshot_id)
+        t.visible(data, snapshot_id)
     )
     for table_id, count, size, records in _grouped(connection, files_query, data, ids):
         files[table_id] = (int(count), int(size or 0))
@@ -60,7 +59,7 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
     deletes = _subtract_deletes(connection, snapshot_id, ids, rows)
     for table_id, snapshot in _last_changes(connection, snapshot_id, ids):
         last[table_id] = max(last[table_id], snapshot)
-    inlined = _add_inlined(connection, database, snapshot_id, ids, rows, last)
+    inlined = _add_inlined(connection, snapshot_id, ids, rows, last)
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
     return {
         table_id: TableFacts(
@@ -91,7 +90,7 @@ def _subtract_deletes(connection: Connection, snapshot_id: int, ids: list[int], 
     query = (
         select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
         .join(delete, delete.c.data_file_id == data.c.data_file_id)
-        .where(visible(data, snapshot_id), visible(delete, snapshot_id))
+        .where(t.visible(data, snapshot_id), t.visible(delete, snapshot_id))
     )
     found: dict[int, tuple[int, int]] = {}
     for table_id, files, size, deleted in _grouped(connection, query, data, ids):
@@ -154,7 +153,6 @@ def _last_changes_until(connection: Connection, snapshot_id: int, ids: list[int]
 
 def _add_inlined(
     connection: Connection,
-    database: Database,
     snapshot_id: int,
     ids: list[int],
     rows: dict[int, int],
@@ -163,12 +161,12 @@ def _add_inlined(
     """Add inlined rows to `rows`, subtract inlined deletes, update `last`, and return table id → inlined rows."""
     inlined: Counter[int] = Counter()
     wanted = set(ids)
-    names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
+    names = {name: table_id for name, table_id in all_registered(connection).items() if table_id in wanted}
     for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
         rows[names[name]] += count
         inlined[names[name]] += count
         last[names[name]] = max(last[names[name]], -1 if snapshot is None else snapshot)
-    existing = set(inspect(connection).get_table_names(schema=database.schema))
+    existing = set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
     for table_id in ids:
         if delete_table_name(table_id) in existing:
             count, snapshot = count_deletes(connection, table_id, snapshot_id)

@@ -16,7 +16,6 @@ from sqlalchemy.engine import Connection
 
 from ..store import tables as t
 from ..store.database import rows_with_ids
-from ..store.visibility import visible
 from .table_metrics import Ranges
 
 
@@ -64,7 +63,7 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
         small_below: the size in bytes below which a file counts as small.
     """
     data = t.data_file
-    live = visible(data, snapshot_id)
+    live = t.visible(data, snapshot_id)
     small = select(data.c.table_id, func.count()).where(live, data.c.file_size_bytes < small_below).group_by(data.c.table_id)
     ended = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.end_snapshot <= snapshot_id)
     return LakeMetrics(
@@ -124,7 +123,7 @@ def _changes(connection: Connection, snapshot_id: int) -> dict[int, FileTotals]:
 def _sizes(connection: Connection, snapshot_id: int, bounds: Sequence[int]) -> tuple[FileTotals, ...]:
     data = t.data_file
     bucket = case(*((data.c.file_size_bytes < bound, literal(index)) for index, bound in enumerate(bounds)), else_=literal(len(bounds)))
-    inner = select(bucket.label("bucket"), data.c.file_size_bytes.label("size")).where(visible(data, snapshot_id)).subquery()
+    inner = select(bucket.label("bucket"), data.c.file_size_bytes.label("size")).where(t.visible(data, snapshot_id)).subquery()
     query = select(inner.c.bucket, func.count(), func.sum(inner.c.size)).group_by(inner.c.bucket)
     totals = {int(row[0]): _totals(row[1], row[2]) for row in connection.execute(query)}
     return tuple(totals.get(index, FileTotals()) for index in range(len(bounds) + 1))

@@ -16,7 +16,6 @@ from sqlalchemy.engine import Connection
 from ...format.objects import Default, Macro, MacroBody, MacroParameter
 from ..store import tables as t
 from ..store.row_rules import checked
-from ..store.visibility import visible
 
 _NO_TYPE = (None, "", "unknown")
 """The stored types that mean: no type."""
@@ -33,7 +32,7 @@ def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, 
     Raises:
         LakeError: a row is damaged.
     """
-    macro_rows = connection.execute(select(t.macro).where(visible(t.macro, snapshot_id))).all()
+    macro_rows = connection.execute(select(t.macro).where(t.visible(t.macro, snapshot_id))).all()
     rows = [row for row in checked(t.macro, macro_rows) if row.schema_id in schemas]
     if not rows:
         return []

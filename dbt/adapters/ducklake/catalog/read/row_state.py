@@ -8,9 +8,8 @@ from sqlalchemy import func, select
 
 from ..store import tables as t
 from ..store.database import Database
-from ..store.inlined import has_rows, registered
+from ..store.inlined import registered, with_rows
 from ..store.row_rules import checked
-from ..store.visibility import visible
 from .history import require_not_expired
 
 _MIN_ROWS = 10_000
@@ -21,11 +20,10 @@ def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
     """Whether a table has a visible data file or inlined row; a file whose rows are all deleted counts."""
     with database.reading() as connection:
         require_not_expired(connection, database, snapshot_id)
-        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
+        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
         if connection.execute(query.limit(1)).first() is not None:
             return True
-        names = [name for name, _ in registered(connection, [table_id]).get(table_id, [])]
-        return bool(names) and has_rows(connection, names, snapshot_id)
+        return bool(with_rows(connection, [name for name, _ in registered(connection, table_id)], snapshot_id))
 
 
 def next_row_id(database: Database, table_id: int) -> int:
@@ -46,7 +44,7 @@ def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | No
     """Return the average size of a row in the data files of a table without footers, in bytes; None if it has too few rows."""
     data = t.data_file
     totals = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
-    query = totals.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, visible(data, snapshot_id))
+    query = totals.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, t.visible(data, snapshot_id))
     size: Any
     rows: Any
     with database.reading() as connection:

@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.engine import Connection
 
 from ..store import tables as t
-from ..store.database import Database, rows_with_ids
-from ..store.inlined import clause, has_delete_table, positions, registered
+from ..store.database import rows_with_ids
+from ..store.inlined import data_table, find_delete_table, registered
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Ranges:
         return place >= 0 and snapshot_id <= self._ends[place]
 
 
-def read_table_metrics(connection: Connection, database: Database, table_id: int, snapshots: Collection[int]) -> TableMetrics:
+def read_table_metrics(connection: Connection, table_id: int, snapshots: Collection[int]) -> TableMetrics:
     """Return the metrics of these snapshots of a table; the number of queries does not grow with the files."""
     read = _Sums(connection, snapshots)
     kept = read.previous()
@@ -83,14 +83,15 @@ def read_table_metrics(connection: Connection, database: Database, table_id: int
         with_kept_predecessor=frozenset(each + 1 for each in kept),
     )
     _add_files(found, read, table_id)
-    for name, _ in registered(connection, [table_id]).get(table_id, ()):
-        rows = clause(connection, name)
+    for name, _ in registered(connection, table_id):
+        rows = data_table(connection, name)
         for snapshot, count in read.sums(rows, rows.c.begin_snapshot, func.count()):
             found.rows_inserted[snapshot] += count
         for snapshot, count in read.sums(rows, rows.c.end_snapshot, func.count()):
             found.rows_deleted[snapshot] += count
-    if has_delete_table(connection, database.schema, table_id):
-        _add_inlined_deletes(found, read, positions(connection, table_id))
+    entries = find_delete_table(connection, table_id)
+    if entries is not None:
+        _add_inlined_deletes(found, read, entries)
     return found
 
 

@@ -50,7 +50,7 @@ class Database:
         """The snapshot at which the lake was opened, which readers treat as the newest; None if it was opened without one."""
         url = make_url(location.url)
         self._url = url if location.file is None else url.set(database=location.file)
-        self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
+        self.dialect: CatalogDialect = dialect_of(url)
         self.schema = location.metadata_schema or self.dialect.default_schema
         self.older_catalog: OlderCatalog | None = None
         """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
