@@ -105,7 +105,7 @@ def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _table_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     for table_id, table in staged.tables.items():
-        before = base.by_id(table_id) if table_id >= 0 else None
+        before = base.by_id(table_id)
         if table is None:
             if isinstance(before, Table):
                 yield Action(Act.DROP_TABLE, table_id, before.schema_name, before.name)
@@ -120,7 +120,7 @@ def _table_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     for view_id, view in staged.views.items():
-        before = base.by_id(view_id) if view_id >= 0 else None
+        before = base.by_id(view_id)
         if view is None:
             if isinstance(before, View):
                 yield Action(Act.DROP_VIEW, view_id, before.schema_name, before.name)
@@ -134,7 +134,7 @@ def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -> Iterator[Action]:
     for table_id, changes in staged.rows.items():
-        before = base.by_id(table_id) if table_id >= 0 else None
+        before = base.by_id(table_id)
         if not isinstance(before, Table):
             continue
         acts = [
@@ -155,7 +155,7 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
 def _input_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     """Yield that a position depends on all rows of its input, which a concurrent writer may have changed."""
     for table_id in staged.inputs:
-        before = base.by_id(table_id) if table_id >= 0 else None
+        before = base.by_id(table_id)
         if isinstance(before, Table):
             yield Action(Act.DEPEND_ON_ROWS, table_id, before.schema_name, before.name)
 

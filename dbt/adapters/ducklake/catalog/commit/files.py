@@ -38,13 +38,12 @@ class FileEntry:
     """The greatest snapshot id in the rows of the file; None if the rows have no snapshot ids."""
 
 
-def write_data_file(state: CommitState, table: Table, table_id: int, file: WrittenFile, entry: FileEntry) -> None:
+def write_data_file(state: CommitState, table: Table, file: WrittenFile, entry: FileEntry) -> None:
     """Register a data file with its statistics and partition values.
 
     Args:
         state: the attempt to commit.
-        table: the table's definition.
-        table_id: the table's id in the catalog, which a new table gets only now.
+        table: the table's definition, with its id in the catalog.
         file: the file.
         entry: its ids and snapshots.
     """
@@ -52,7 +51,7 @@ def write_data_file(state: CommitState, table: Table, table_id: int, file: Writt
     state.add(
         t.data_file,
         data_file_id=entry.file_id,
-        table_id=table_id,
+        table_id=table.table_id,
         begin_snapshot=entry.begin_snapshot,
         path=path,
         path_is_relative=is_relative,
@@ -64,9 +63,9 @@ def write_data_file(state: CommitState, table: Table, table_id: int, file: Writt
         partition_id=entry.partition_id,
         partial_max=entry.partial_max,
         encryption_key=file.encryption_key,
-        mapping_id=None if file.mapping is None else register_mapping(state, table_id, file.mapping),
+        mapping_id=None if file.mapping is None else _mapping_id(state, table.table_id, file.mapping),
     )
-    _write_details(state, table_id, entry.file_id, file, entry.partition_id)
+    _write_details(state, table.table_id, entry.file_id, file, entry.partition_id)
 
 
 def _write_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
@@ -114,7 +113,6 @@ def _write_details(state: CommitState, table_id: int, file_id: int, file: Writte
 def write_delete_file(
     state: CommitState,
     table: Table,
-    table_id: int,
     file: WrittenDeleteFile,
     *,
     data_file_id: int,
@@ -126,8 +124,7 @@ def write_delete_file(
 
     Args:
         state: the attempt to commit.
-        table: the table's definition.
-        table_id: the table's id in the catalog, which a new table gets only now.
+        table: the table's definition, with its id in the catalog.
         file: the delete file.
         data_file_id: the id of its data file in the catalog.
         begin_snapshot: the first snapshot that uses it.
@@ -138,7 +135,7 @@ def write_delete_file(
     state.add(
         t.delete_file,
         delete_file_id=state.new_file_id(),
-        table_id=table_id,
+        table_id=table.table_id,
         begin_snapshot=begin_snapshot,
         end_snapshot=end_snapshot,
         data_file_id=data_file_id,
@@ -191,7 +188,7 @@ def schedule(state: CommitState, file_id: int, path: str) -> None:
 NameMapping = tuple[MappedField, ...]
 
 
-def register_mapping(state: CommitState, table_id: int, mapping: NameMapping) -> int:
+def _mapping_id(state: CommitState, table_id: int, mapping: NameMapping) -> int:
     """Return the id of a name mapping of a table, registering the mapping if it is new."""
     known = state.mappings.get(table_id)
     if known is None:

@@ -50,20 +50,19 @@ def can_inline_rows(dialect: CatalogDialect, columns: Sequence[Column], rows: It
     return True
 
 
-def write_inlined(state: CommitState, table_id: int, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
+def write_inlined(state: CommitState, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
     """Insert staged rows into the inlined-data table.
 
     Args:
         state: the attempt to commit.
-        table_id: the table's id in the catalog, which a new table gets only now.
-        table: the table's definition.
+        table: the table's definition, with its id in the catalog.
         staged: the rows.
         first_row_id: the row id of the row with the offset 0.
 
     Raises:
         LakeError: the table was altered after the insert, and its new columns cannot be inlined.
     """
-    name = _table_for(state, table_id, table)
+    name = _table_for(state, table)
     columns = table.columns
     target = data_table(state.connection, name, stored_names(state.connection, InlinedTable(name, columns)))
     keys = [f"c{index}" for index in range(len(columns))]
@@ -135,8 +134,9 @@ def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Colle
     return change_with_ids(connection, statement, source.c.row_id, row_ids)
 
 
-def _table_for(state: CommitState, table_id: int, table: Table) -> str:
+def _table_for(state: CommitState, table: Table) -> str:
     """Return the inlined-data table with the table's current columns, creating it if necessary."""
+    table_id = table.table_id
     if table_id in state.inlined_tables:
         return state.inlined_tables[table_id]
     found = registered(state.connection, table_id)

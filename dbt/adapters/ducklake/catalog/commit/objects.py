@@ -30,14 +30,14 @@ def write_objects(state: CommitState) -> None:
         if schema is not None:
             _write_schema(state, schema_id, schema)
     for table_id, table in state.staged.tables.items():
-        before = state.base.by_id(table_id) if table_id >= 0 else None
+        before = state.base.by_id(table_id)
         if table is not None and isinstance(before, Table):
             _alter_table(state, before, table)
         elif table is not None:
             _create_table(state, table)
     _write_interim_columns(state)
     for view_id, view in state.staged.views.items():
-        before = state.base.by_id(view_id) if view_id >= 0 else None
+        before = state.base.by_id(view_id)
         if view is not None:
             _write_view(state, before if isinstance(before, View) else None, view)
     for macro_id, macro in state.staged.restored_macros.items():
@@ -106,13 +106,14 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
 
 def _create_table(state: CommitState, table: Table) -> None:
     table_id = state.catalog_id(table.table_id)
-    _write_table_row(state, table_id, table)
+    table = replace(table, table_id=table_id)
+    _write_table_row(state, table)
     write_columns(state, table_id, (), table.columns)
     write_column_comments(state, table_id, (), table.columns)
     if table.partitioning is not None:
-        _write_partitioning(state, table_id, table)
+        _write_partitioning(state, table)
     if table.sorting:
-        _write_sorting(state, table_id, table)
+        _write_sorting(state, table)
     _write_tags(state, table_id, {}, _tags(table.comment, _committed(state, table)))
     state.add_schema_version(table_id)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
@@ -123,17 +124,17 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
     renamed = (before.schema_name, before.name) != (table.schema_name, table.name)
     if renamed:
         state.end(t.table, t.table.c.table_id, [table_id])
-        _write_table_row(state, table_id, table)
+        _write_table_row(state, table)
         state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
     structural = write_columns(state, table_id, before.columns, table.columns)
     repartitioned = before.partitioning != table.partitioning
     if repartitioned:
         state.end(t.partition_info, t.partition_info.c.table_id, [table_id])
-        _write_partitioning(state, table_id, table)
+        _write_partitioning(state, table)
     if before.sorting != table.sorting:
         state.end(t.sort_info, t.sort_info.c.table_id, [table_id])
         if table.sorting:
-            _write_sorting(state, table_id, table)
+            _write_sorting(state, table)
     write_column_comments(state, table_id, before.columns, table.columns)
     _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, _committed(state, table)))
     if renamed or structural or repartitioned:
@@ -146,19 +147,19 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
 def _write_interim_columns(state: CommitState) -> None:
     """Write the interim columns of all tables that get files, also of unchanged ones, whose names may have been changed back."""
     for table_id, rows in state.staged.rows.items():
-        before = state.base.by_id(table_id) if table_id >= 0 and rows.files else None
+        before = state.base.by_id(table_id) if rows.files else None
         after = state.staged.tables.get(table_id, before)
         if rows.files and isinstance(after, Table):
             known = (*(before.columns if isinstance(before, Table) else ()), *after.columns)
             write_interim_columns(state, state.catalog_id(table_id), rows.layouts(), known)
 
 
-def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
+def _write_table_row(state: CommitState, table: Table) -> None:
     schema = state.schema_named(table.schema_name)
     path, is_relative = relative_to(schema.path, table.path)
     state.add(
         t.table,
-        table_id=table_id,
+        table_id=table.table_id,
         table_uuid=table.uuid,
         begin_snapshot=state.snapshot_id,
         schema_id=state.catalog_id(schema.schema_id),
@@ -168,32 +169,32 @@ def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
     )
 
 
-def _write_partitioning(state: CommitState, table_id: int, table: Table) -> None:
+def _write_partitioning(state: CommitState, table: Table) -> None:
     """Write a partition spec; a row without keys means unpartitioned. A spec that the table had before still has its keys."""
     partitioning = table.partitioning
     partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
-    state.add(t.partition_info, partition_id=partition_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    state.add(t.partition_info, partition_id=partition_id, table_id=table.table_id, begin_snapshot=state.snapshot_id)
     if partitioning is not None and partitioning.partition_id >= 0:
         return
     for index, key in enumerate(() if partitioning is None else partitioning.fields):
         state.add(
             t.partition_column,
             partition_id=partition_id,
-            table_id=table_id,
+            table_id=table.table_id,
             partition_key_index=index,
             column_id=key.column_id,
             transform=key.transform,
         )
 
 
-def _write_sorting(state: CommitState, table_id: int, table: Table) -> None:
+def _write_sorting(state: CommitState, table: Table) -> None:
     sort_id = state.new_catalog_id()
-    state.add(t.sort_info, sort_id=sort_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    state.add(t.sort_info, sort_id=sort_id, table_id=table.table_id, begin_snapshot=state.snapshot_id)
     for index, key in enumerate(table.sorting):
         state.add(
             t.sort_expression,
             sort_id=sort_id,
-            table_id=table_id,
+            table_id=table.table_id,
             sort_key_index=index,
             expression=key.expression,
             dialect=key.dialect,

@@ -139,7 +139,7 @@ class CommitState:
         Raises:
             LakeError: the table does not exist.
         """
-        found = self.staged.tables.get(table_id) or (self.base.by_id(table_id) if table_id >= 0 else None)
+        found = self.staged.tables.get(table_id) or self.base.by_id(table_id)
         if not isinstance(found, Table):
             raise LakeError(f"rows were staged for a table with the id {table_id}, which does not exist")
         return found
