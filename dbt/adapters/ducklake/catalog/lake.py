@@ -16,7 +16,7 @@ from .commit.inlined import can_inline_rows
 from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
-from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
+from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
 from .read.known_files import schema_uuids
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
@@ -218,7 +218,7 @@ class LakeCatalog:
             NotFoundError: every snapshot is earlier.
         """
         with self._database.reading() as connection:
-            return first_snapshot_from(connection, self._database.dialect, timestamp)
+            return snapshot_at(connection, timestamp, or_later=True)
 
     def reader(self, snapshot: Snapshot | None = None) -> SnapshotReader:
         """Return a reader of a snapshot, by default the newest."""
@@ -265,9 +265,9 @@ class LakeCatalog:
         with self._database.reading() as connection:
             return read_options(connection)
 
-    def option(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
-        """Return the value of an option that applies to a table, a schema or the lake; the default if none is stored."""
-        return self.options().get(key, schema_id=schema_id, table_id=table_id)
+    def option(self, key: str) -> str | None:
+        """Return the value of an option for the whole lake; the default if none is stored."""
+        return self.options().get(key)
 
     @property
     def inlining_row_limit(self) -> int:
