@@ -14,6 +14,7 @@ from ...format.changes import Kind
 from ...format.files import ColumnStats, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
 from ..read.column_history import read_history
+from ..read.row_state import TableStats, read_table_stats
 from ..staged import RestoredRows, RowChanges, StagedFile, StagedRows
 from ..store import tables as t
 from ..store.inlined import registered
@@ -23,10 +24,8 @@ from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
 from .stats import (
-    TableStats,
     double_columns,
     former_float_columns,
-    read_table_stats,
     without_bounds_of,
     without_former_bounds,
     write_table_stats,

@@ -9,44 +9,20 @@ existing rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.engine import Connection
 
 from ...format.files import ColumnStats, WrittenFile
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
 from ...format.statistics import decode, merge_stats
+from ..read.row_state import TableStats
 from ..staged import RowChanges
 from ..store import tables as t
-from ..store.row_rules import checked
 from .state import CommitState
-
-
-@dataclass(frozen=True)
-class TableStats:
-    """A row of `ducklake_table_stats`; `exists` is false before the first insert."""
-
-    record_count: int = 0
-    next_row_id: int = 0
-    size_bytes: int = 0
-    exists: bool = False
-
-
-def read_table_stats(connection: Connection, table_id: int) -> TableStats:
-    """Return the stored statistics of a table, or zeros.
-
-    Raises:
-        LakeError: the row is damaged.
-    """
-    row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
-    if row is None:
-        return TableStats()
-    checked(t.table_stats, [row])
-    return TableStats(row.record_count, row.next_row_id, row.file_size_bytes, True)
 
 
 def write_table_stats(state: CommitState, table: Table, stats: TableStats, changes: RowChanges) -> None:

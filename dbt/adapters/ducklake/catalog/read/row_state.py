@@ -1,10 +1,12 @@
-"""Facts about a table's committed rows that a transaction needs: whether it has any, its next row id, the size of a row."""
+"""Facts about a table's committed rows that a transaction or a commit needs: whether it has any, its statistics, the size of a row."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
+from sqlalchemy.engine import Connection
 
 from ..store import tables as t
 from ..store.database import Database
@@ -14,6 +16,29 @@ from .history import require_not_expired
 
 _MIN_ROWS = 10_000
 """Files with fewer rows are mostly overhead."""
+
+
+@dataclass(frozen=True)
+class TableStats:
+    """A row of `ducklake_table_stats`; `exists` is false before the first insert."""
+
+    record_count: int = 0
+    next_row_id: int = 0
+    size_bytes: int = 0
+    exists: bool = False
+
+
+def read_table_stats(connection: Connection, table_id: int) -> TableStats:
+    """Return the stored statistics of a table, or zeros.
+
+    Raises:
+        LakeError: the row is damaged.
+    """
+    row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
+    if row is None:
+        return TableStats()
+    checked(t.table_stats, [row])
+    return TableStats(row.record_count, row.next_row_id, row.file_size_bytes, True)
 
 
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
@@ -33,11 +58,7 @@ def next_row_id(database: Database, table_id: int) -> int:
         LakeError: the statistics of the table are damaged.
     """
     with database.reading() as connection:
-        row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
-        if row is None:
-            return 0
-        checked(t.table_stats, [row])
-        return int(row.next_row_id)
+        return read_table_stats(connection, table_id).next_row_id
 
 
 def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
