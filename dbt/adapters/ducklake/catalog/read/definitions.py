@@ -189,12 +189,12 @@ class Definitions:
         if known is None:
             return None
         self._damaged_schemas = known.damaged_schemas
-        changes = _definition_changes(connection, known.snapshot_id, self.snapshot_id)
-        if changes.everything or len(changes.relations) > LOAD_ALL_THRESHOLD:
+        changed = _changed_relations(connection, known.snapshot_id, self.snapshot_id)
+        if changed is None or len(changed) > LOAD_ALL_THRESHOLD:
             return None
-        fresh = DefinitionLoader(connection, self.snapshot_id).names(known.schemas, list(changes.relations))
-        self._names = {key: entry for key, entry in known.names.items() if entry.relation_id not in changes.relations} | fresh
-        unchanged = ((key, definition) for key, definition in known.relations.items() if key not in changes.relations)
+        fresh = DefinitionLoader(connection, self.snapshot_id).names(known.schemas, list(changed))
+        self._names = {key: entry for key, entry in known.names.items() if entry.relation_id not in changed} | fresh
+        unchanged = ((key, definition) for key, definition in known.relations.items() if key not in changed)
         self._relations = {key: definition for key, definition in unchanged if not isinstance(definition, LakeError)}
         return known.schemas
 
@@ -243,34 +243,23 @@ def _undamaged(definition: Definition) -> Relation | None:
     return definition
 
 
-@dataclass(frozen=True)
-class _Changes:
-    """The definitions that differ between two snapshots; the others need not be read again.
+def _changed_relations(connection: Connection, after: int, until: int) -> frozenset[int] | None:
+    """Return the ids of the tables and views that the snapshots after `after`, up to and including `until`, created, changed or dropped.
 
-    In a lake with thousands of relations, a dbt run creates thousands of schema versions, and each differs from the last by one relation.
-    """
-
-    everything: bool
-    """Whether all definitions must be read: a schema was created, dropped or changed, or the changes are not known."""
-    relations: frozenset[int] = frozenset()
-    """The ids of changed, new and dropped tables and views."""
-
-
-def _definition_changes(connection: Connection, after: int, until: int) -> _Changes:
-    """Return the changes of the snapshots after `after`, up to and including `until`.
-
-    The number of queries is fixed, and their results grow only with the changes. If `after` has expired, rows that ended since then may
-    have been removed, so the changes are not known.
+    The definitions of the others need not be read again: in a lake with thousands of relations, a dbt run creates thousands of schema
+    versions, and each differs from the last by one relation. None if everything must be read, because schemas changed or the changes are
+    not known: if `after` has expired, rows that ended since then may have been removed. The number of queries is fixed, and their results
+    grow only with the changes.
     """
     if connection.execute(select(t.snapshot.c.snapshot_id).where(t.snapshot.c.snapshot_id == after)).first() is None:
-        return _Changes(everything=True)
+        return None
     if connection.execute(select(t.schema.c.schema_id).where(_began_or_ended(t.schema, after, until)).limit(1)).first() is not None:
-        return _Changes(everything=True)
-    changed_ids: set[int] = set()
+        return None
+    changed: set[int] = set()
     for table, key in _TABLES_OF_RELATIONS:
-        changed_ids.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
+        changed.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
     schema_ids: set[int] = set(connection.scalars(select(t.schema.c.schema_id)))
-    return _Changes(bool(changed_ids & schema_ids), frozenset(changed_ids))  # the tags of schemas are in `ducklake_tag` too
+    return frozenset(changed) if changed.isdisjoint(schema_ids) else None  # the tags of schemas are in `ducklake_tag` too
 
 
 def _began_or_ended(table: MetadataTable, after: int, until: int) -> ColumnElement[bool]:
