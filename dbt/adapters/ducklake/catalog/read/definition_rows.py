@@ -1,16 +1,19 @@
-"""Read the rows of definitions: schemas, the names of tables and views, and their definitions, in a fixed number of queries.
+"""Read the rows of definitions: schemas, the names of tables and views, their definitions, and macros, in a fixed number of queries.
 
 Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
-`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. We accept oddities of the reference implementation: a live table
-row without live columns is not a table (left by a concurrent rename and drop), a partition row without keys means unpartitioned, and the
-default `NULL` means no default.
+`ducklake_column_tag`, `ducklake_partition_info`, `ducklake_sort_info`, `ducklake_macro`, `ducklake_macro_impl` and
+`ducklake_macro_parameters`. We accept oddities of the reference implementation: a live table row without live columns is not a table (left
+by a concurrent rename and drop), a partition row without keys means unpartitioned, and the default `NULL` means no default.
+
+DuckDB parses every macro when it opens a lake, and fails to open the lake if one cannot be parsed. So we never write macro bodies; only
+DuckDB creates macros.
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +23,29 @@ from sqlalchemy.engine import Connection
 
 from ...errors import LakeError
 from ...format.identifiers import fold
-from ...format.objects import Column, Default, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
+from ...format.objects import (
+    Column,
+    Default,
+    Macro,
+    MacroBody,
+    MacroParameter,
+    PartitionField,
+    Partitioning,
+    Relation,
+    Schema,
+    SortField,
+    Table,
+    View,
+)
 from ...format.paths import resolve
 from ..store import tables as t
-from ..store.row_rules import damaged_row, rule_violations
+from ..store.row_rules import checked, damaged_row, rule_violations
 
 LOAD_ALL_THRESHOLD = 20
 """If more relations than this and more than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
+
+_NO_TYPE = (None, "", "unknown")
+"""The stored types of a macro's parameters that mean: no type."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +207,46 @@ class DefinitionLoader:
 
     def _rows(self, query: Select[Any]) -> list[Any]:
         return list(self._connection.execute(query).all())
+
+
+def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, str]) -> list[Macro]:
+    """Return the macros visible at a snapshot, ordered by schema and name.
+
+    Args:
+        connection: a connection to the catalog database.
+        snapshot_id: the snapshot.
+        schemas: id → name of the schemas visible at the snapshot.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
+    macro_rows = connection.execute(select(t.macro).where(t.visible(t.macro, snapshot_id))).all()
+    rows = [row for row in checked(t.macro, macro_rows) if row.schema_id in schemas]
+    if not rows:
+        return []
+    parameters: dict[tuple[int, int], list[MacroParameter]] = defaultdict(list)
+    columns = t.macro_parameters.c
+    parameter_rows = connection.execute(select(t.macro_parameters).order_by(columns.macro_id, columns.impl_id, columns.column_id)).all()
+    for row in checked(t.macro_parameters, parameter_rows):
+        parameters[row.macro_id, row.impl_id].append(_parameter(row))
+    bodies: dict[int, list[MacroBody]] = defaultdict(list)
+    kinds: dict[int, str] = {}
+    body_rows = connection.execute(select(t.macro_impl).order_by(t.macro_impl.c.macro_id, t.macro_impl.c.impl_id)).all()
+    for row in checked(t.macro_impl, body_rows):
+        bodies[row.macro_id].append(MacroBody(row.sql, tuple(parameters[row.macro_id, row.impl_id])))
+        kinds[row.macro_id] = row.type
+    found = [
+        Macro(row.macro_id, schemas[row.schema_id], row.macro_name, kinds.get(row.macro_id) == "table", tuple(bodies[row.macro_id]))
+        for row in rows
+    ]
+    return sorted(found, key=lambda macro: (macro.schema_name, macro.name, macro.is_table))
+
+
+def _parameter(row: Any) -> MacroParameter:
+    """Convert a row of `ducklake_macro_parameters`."""
+    type_name = None if row.parameter_type in _NO_TYPE else row.parameter_type
+    default = None if row.default_value_type in _NO_TYPE else Default(row.default_value, row.default_value_type)
+    return MacroParameter(row.parameter_name, type_name, default)
 
 
 def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tuple[Column, ...]:

@@ -19,9 +19,8 @@ from ...format.identifiers import fold
 from ...format.objects import Macro, Relation, Schema, Snapshot
 from ..store import tables as t
 from ..store.database import BATCH_SIZE, Database, batches
-from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow
+from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow, read_macros
 from .history import require_not_expired
-from .macros import read_macros
 
 _TABLES_OF_RELATIONS = (
     (t.table, "table_id"),
