@@ -17,13 +17,13 @@ from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
-from .read.known_files import schema_uuids
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, creation_time, read_table_log
 from .store.attach import LakeFacts, NoLakeError, attach, data_path_with
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
+from .store.known_files import schema_uuids
 from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
 from .store.retries import RetrySettings

@@ -17,12 +17,12 @@ from ...format.conflicts import MOVES, Act, Action, Conflict, Renamed, find_conf
 from ...format.objects import Table, View
 from ...format.paths import normalize, resolve
 from ..read.history import SnapshotRecord, require_not_expired, snapshot_records
-from ..read.known_files import scheduled_paths, table_directories
 from ..read.reader import SnapshotReader
 from ..staged import RowChanges, Staged
 from ..store import tables as t
 from ..store.database import rows_with_ids
 from ..store.inlined import find_delete_table
+from ..store.known_files import scheduled_paths, table_directories
 from .concurrent_rows import concurrent_change
 from .state import CommitState
 

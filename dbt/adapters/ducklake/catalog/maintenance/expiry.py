@@ -17,10 +17,10 @@ from sqlalchemy.engine import Connection
 
 from ...format.paths import relative_to, resolve
 from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
-from ..read.known_files import table_directories
 from ..store import tables as t
 from ..store.database import Database, change_with_ids, insert_rows, rows_with_ids
 from ..store.inlined import delete_table_name, drop_table, find_delete_table, registered
+from ..store.known_files import table_directories
 
 _OF_TABLES = (
     *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),

@@ -16,9 +16,9 @@ from sqlalchemy.engine import Connection
 from ...errors import ConflictError
 from ...format.paths import resolve
 from ..read.history import SnapshotRecord
-from ..read.known_files import registered_files, scheduled_paths, schema_directories
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError, Database
+from ..store.known_files import registered_files, scheduled_paths, schema_directories
 from ..store.retries import RetrySettings
 from .expiry import expirable, expire
 

@@ -20,6 +20,7 @@ from ....format.paths import resolve
 from ....format.versions import CURRENT, MergedFile, RewrittenFile, pieces_of
 from .. import tables as t
 from ..database import ConcurrentWriteError, Database, insert_rows
+from ..known_files import table_directories
 from .differences import DROPPED_COLUMNS, INITIAL_VALUES, Source
 
 Rewrite = Callable[[MergedFile], RewrittenFile]
@@ -91,7 +92,7 @@ def _merged_files(database: Database, data_path: str, source: Source) -> list[Me
     with database.reading() as connection:
         _require_version(connection, source.version)
         rows = _partly_visible(connection, source)
-        directories = _directories(connection, data_path) if rows else {}
+        directories = table_directories(connection, data_path) if rows else {}
     return [
         MergedFile(
             row.data_file_id,
@@ -116,21 +117,6 @@ def _partly_visible(connection: Connection, source: Source) -> list[Any]:
         return any(row.begin_snapshot <= each < pieces[-1][0] for each in snapshots) if pieces else False
 
     return [row for row in found if partly(row)]
-
-
-def _directories(connection: Connection, data_path: str) -> dict[int, str]:
-    """Return table id → directory of its files, including dropped tables."""
-    query = select(
-        t.table.c.table_id,
-        t.table.c.path,
-        t.table.c.path_is_relative,
-        t.schema.c.path.label("schema_path"),
-        t.schema.c.path_is_relative.label("schema_path_is_relative"),
-    ).join(t.schema, t.schema.c.schema_id == t.table.c.schema_id)
-    return {
-        row.table_id: resolve(resolve(data_path, row.schema_path, row.schema_path_is_relative), row.path, row.path_is_relative)
-        for row in connection.execute(query)
-    }
 
 
 def _replace_file(connection: Connection, file_id: int, old: MergedFile, new: RewrittenFile) -> None:
