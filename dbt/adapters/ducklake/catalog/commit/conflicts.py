@@ -51,24 +51,18 @@ def require_no_conflict(state: CommitState) -> None:
     theirs: list[tuple[str | None, Change | Renamed]] = [(record.writer, change) for record in records for change in record.changes]
     theirs += [(None, renamed) for renamed in _renamed(state)]
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
-    found = find_conflicts(actions_of(state.base, state.staged, known), theirs)
+    found = find_conflicts(_actions(state.base, state.staged, known), theirs)
     if found:
         raise ConflictError(_sentences(found) + _RUN_AGAIN)
-    require_not_added(state)
+    _require_not_added(state)
     for table_id, changes in state.staged.rows.items():
         _require_untouched_files(state, table_id, changes)
     for table_id in known:
         _require_untouched_rows(state, table_id, records)
 
 
-def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()) -> list[Action]:
-    """Return the actions of the staged changes, with names for messages.
-
-    Args:
-        base: the reader of the pinned snapshot.
-        staged: the staged changes.
-        known: the ids of the tables whose read set is known.
-    """
+def _actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -> list[Action]:
+    """Return the actions of the staged changes, with names for messages; `known` has the ids of the tables whose read set is known."""
     return [
         *_schema_actions(base, staged),
         *_table_actions(base, staged),
@@ -237,7 +231,7 @@ def _require_untouched_files(state: CommitState, table_id: int, changes: RowChan
         )
 
 
-def require_not_added(state: CommitState) -> None:
+def _require_not_added(state: CommitState) -> None:
     """Require that the files that this transaction adds were not registered or scheduled for deletion since it began.
 
     Raises:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from sqlalchemy import select
@@ -192,29 +193,27 @@ def _mapping_id(state: CommitState, table_id: int, mapping: NameMapping) -> int:
     """Return the id of a name mapping of a table, registering the mapping if it is new."""
     known = state.mappings.get(table_id)
     if known is None:
-        known = state.mappings[table_id] = _known(state, table_id)
+        known = state.mappings[table_id] = _stored_mappings(state, table_id)
     if mapping not in known:
         known[mapping] = state.new_file_id()
-        _write(state, table_id, known[mapping], mapping)
+        _write_mapping(state, table_id, known[mapping], mapping)
     return known[mapping]
 
 
-def _known(state: CommitState, table_id: int) -> dict[NameMapping, int]:
+def _stored_mappings(state: CommitState, table_id: int) -> dict[NameMapping, int]:
     source = t.column_mapping.c
     query = select(source.mapping_id).where(source.table_id == table_id, source.type == "map_by_name")
     ids: list[int] = list(state.connection.scalars(query))
     return {mapping: known_id for known_id, mapping in read_mappings(state.connection, ids).items()}
 
 
-def _write(state: CommitState, table_id: int, new_id: int, mapping: NameMapping) -> None:
+def _write_mapping(state: CommitState, table_id: int, new_id: int, mapping: NameMapping) -> None:
     state.add(t.column_mapping, mapping_id=new_id, table_id=table_id, type="map_by_name")
-    next_id = 0
+    column_ids = count()
 
     def write(fields: Iterable[MappedField], parent: int | None) -> None:
-        nonlocal next_id
         for field in fields:
-            column_id = next_id
-            next_id += 1
+            column_id = next(column_ids)
             state.add(
                 t.name_mapping,
                 mapping_id=new_id,

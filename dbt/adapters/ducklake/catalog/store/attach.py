@@ -39,8 +39,6 @@ class LakeFacts:
 
     data_path: str
     """The directory or URL of the lake's files, with a separator at the end."""
-    created_by: str | None
-    """The program that created the lake."""
     encrypted: bool
     """Whether the lake's files are encrypted."""
     is_new: bool = False
@@ -95,7 +93,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         if not _replace_data_path(database, stored, data_path):
             return attach(database, settings, before_creation)  # another process has changed the lake
     former_data_path = stored if data_path != stored else None
-    return LakeFacts(with_separator(data_path), entries.get("created_by"), encrypted, is_new, former_data_path)
+    return LakeFacts(with_separator(data_path), encrypted, is_new, former_data_path)
 
 
 def _require_file(database: Database, creates: bool) -> None:
