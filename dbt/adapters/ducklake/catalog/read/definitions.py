@@ -47,8 +47,8 @@ class RelationName:
 class Definitions:
     """All definitions at one schema version. Thread-safe.
 
-    The first access reads the names of all relations; the definition of a table or view is read when it is first needed. Lists leave out
-    a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
+    The first access reads the names of all relations; the definition of a table or view is read when it is first needed. Lists are in no
+    order and leave out a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
 
     Args:
         database: the catalog database.
@@ -78,9 +78,9 @@ class Definitions:
         """Whether the names have been loaded."""
         return self._schemas is not None
 
-    def schemas(self) -> list[Schema]:
-        """Return all schemas, ordered by name."""
-        return sorted(self._load_names().values(), key=lambda schema: schema.name)
+    def schemas(self) -> Iterable[Schema]:
+        """Return all schemas."""
+        return self._load_names().values()
 
     def schema(self, name: str) -> Schema | None:
         """Return the schema with a name, ignoring case, or None.
@@ -118,15 +118,13 @@ class Definitions:
         return None if entry is None else _undamaged(self._loaded([entry])[0])
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """Return all tables and views of one schema or of all, ordered by schema and name."""
-        found = [relation for relation in self._loaded(self._entries(schema_name)) if isinstance(relation, Relation)]
-        return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
+        """Return all tables and views of one schema or of all."""
+        return [relation for relation in self._loaded(self._entries(schema_name)) if isinstance(relation, Relation)]
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """Return the names of tables and views without their definitions, which is cheap for any number of relations."""
         entries, schemas = self._entries(schema_name), self._load_names()
-        found = [RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in entries]
-        return sorted(found, key=lambda each: (each.schema_name, each.name))
+        return [RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in entries]
 
     def _entries(self, schema_name: str | None) -> list[NamedRow]:
         """Return the tables and views of one schema, or of all."""
