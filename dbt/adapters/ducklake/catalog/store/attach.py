@@ -22,7 +22,7 @@ from ...format.versions import CURRENT, is_older
 from . import tables as t
 from .database import ConcurrentWriteError, Database, insert_rows
 from .dialects import dialect_of
-from .migrations.older import OlderCatalog, read_source
+from .migrations.older import OlderCatalog
 from .settings import CatalogSettings
 
 CREATED_BY = "dbt-ducklake"
@@ -71,7 +71,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
     version = entries.get("version")
     if is_older(version):
         with database.reading() as connection:
-            database.older_catalog = OlderCatalog.of(read_source(connection, database.schema, str(version)))
+            database.older_catalog = OlderCatalog.read(connection, str(version))
     stored = entries.get("data_path")
     if stored is None:
         raise LakeError(
@@ -181,34 +181,11 @@ def create_tables(connection: Connection) -> None:
 
 def _write_first_rows(connection: Connection, data_path: str, encrypted: bool) -> None:
     """Write the rows of a new lake: snapshot 0, the schema `main` and the entries of `ducklake_metadata`."""
-    insert_rows(
-        connection,
-        t.snapshot,
-        [
-            {
-                "snapshot_id": 0,
-                "snapshot_time": datetime.now(timezone.utc),
-                "schema_version": 0,
-                "next_catalog_id": 1,
-                "next_file_id": 0,
-            }
-        ],
-    )
-    insert_rows(connection, t.snapshot_changes, [{"snapshot_id": 0, "changes_made": 'created_schema:"main"'}])
-    insert_rows(
-        connection,
-        t.schema,
-        [
-            {
-                "schema_id": 0,
-                "schema_uuid": new_uuid(),
-                "begin_snapshot": 0,
-                "schema_name": "main",
-                "path": "main/",
-                "path_is_relative": True,
-            }
-        ],
-    )
+    now = datetime.now(timezone.utc)
+    connection.execute(t.snapshot.insert().values(snapshot_id=0, snapshot_time=now, schema_version=0, next_catalog_id=1, next_file_id=0))
+    connection.execute(t.snapshot_changes.insert().values(snapshot_id=0, changes_made='created_schema:"main"'))
+    main = {"schema_id": 0, "schema_name": "main", "path": "main/", "path_is_relative": True}
+    connection.execute(t.schema.insert().values(**main, schema_uuid=new_uuid(), begin_snapshot=0))
     entries = {"version": CURRENT, "created_by": CREATED_BY, "data_path": data_path, "encrypted": str(encrypted).lower()}
     insert_rows(connection, t.metadata, [{"key": key, "value": value} for key, value in entries.items()])
 

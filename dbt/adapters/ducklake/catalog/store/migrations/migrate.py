@@ -23,8 +23,6 @@ from ..database import ConcurrentWriteError, Database, insert_rows
 from ..known_files import table_directories
 from .differences import DROPPED_COLUMNS, INITIAL_VALUES, Source
 
-Rewrite = Callable[[MergedFile], RewrittenFile]
-
 
 @dataclass(frozen=True)
 class _Values:
@@ -35,7 +33,7 @@ class _Values:
     schema_versions: Sequence[Any]
 
 
-def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
+def migrate(database: Database, data_path: str, rewrite: Callable[[MergedFile], RewrittenFile]) -> None:
     """Migrate the lake to the current version, unless it already has it.
 
     Files that were merged without snapshot ids in their rows are rewritten first, because the current version has no other way to record
@@ -182,13 +180,15 @@ def _change_tables(connection: Connection, schema: str | None, source: Source) -
             continue
         name = _qualified(connection, table.name, schema)
         if found.name != table.name:
-            _run(connection, f"ALTER TABLE {_qualified(connection, found.name, schema)} RENAME TO {_quoted(connection, table.name)}")
+            connection.exec_driver_sql(
+                f"ALTER TABLE {_qualified(connection, found.name, schema)} RENAME TO {_quoted(connection, table.name)}"
+            )
         for column in table.columns:
             if column.name not in found.c:
-                _run(connection, f"ALTER TABLE {name} ADD COLUMN {_specification(connection, table, column)}")
+                connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {_specification(connection, table, column)}")
         dropped = DROPPED_COLUMNS.get(table.name)
         if dropped is not None and dropped in found.c:
-            _run(connection, f"ALTER TABLE {name} DROP COLUMN {_quoted(connection, dropped)}")
+            connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN {_quoted(connection, dropped)}")
 
 
 def _specification(connection: Connection, table: Table, column: Column[Any]) -> str:
@@ -213,10 +213,6 @@ def _require_current_tables(connection: Connection, schema: str | None) -> None:
                 f"the table {table.name} has the columns {', '.join(names)} where {', '.join(expected)} are expected, "
                 "so the lake does not match its format version, and was not changed; restore it from a backup"
             )
-
-
-def _run(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(statement)
 
 
 def _quoted(connection: Connection, name: str) -> str:
