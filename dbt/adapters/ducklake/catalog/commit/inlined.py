@@ -72,12 +72,12 @@ def write_inlined(state: CommitState, table: Table, staged: Sequence[StagedRows]
     rows = [
         {"r": first_row_id + offset, "b": state.snapshot_id, **{key: cell(v, c) for key, v, c in zip(keys, values, columns, strict=True)}}
         for part in staged
-        for offset, values in zip(part.offsets, with_current_columns(part, columns), strict=True)
+        for offset, values in zip(part.offsets, _with_current_columns(part, columns), strict=True)
     ]
     state.connection.execute(target.insert().values({**fixed, **places}), rows)
 
 
-def with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+def _with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
     """Convert staged rows to the table's current columns, because a statement after the insert may have altered the table."""
     if staged.columns == tuple(columns):
         return list(staged.rows)

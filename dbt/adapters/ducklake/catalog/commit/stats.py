@@ -60,7 +60,7 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
 
     def known(written: Iterable[ColumnStats], columns: Iterable[Column]) -> tuple[ColumnStats, ...]:
         former = {leaf.column_id for column in columns for leaf in column.walk() if types.get(leaf.column_id, leaf.type) != leaf.type}
-        return tuple(without_bounds(each) if each.column_id in former else each for each in written)
+        return tuple(_without_bounds(each) if each.column_id in former else each for each in written)
 
     files = tuple(
         replace(staged, file=replace(staged.file, column_stats=known(staged.file.column_stats, staged.columns))) for staged in changes.files
@@ -95,11 +95,11 @@ def former_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]:
 
 def without_bounds_of(file: WrittenFile, column_ids: frozenset[int]) -> WrittenFile:
     """Return a file without the bounds of these columns."""
-    stats = (without_bounds(each) if each.column_id in column_ids else each for each in file.column_stats)
+    stats = (_without_bounds(each) if each.column_id in column_ids else each for each in file.column_stats)
     return replace(file, column_stats=tuple(stats)) if column_ids else file
 
 
-def without_bounds(stats: ColumnStats) -> ColumnStats:
+def _without_bounds(stats: ColumnStats) -> ColumnStats:
     """Return statistics that keep their counts and prove nothing about the values."""
     return replace(stats, min_value=None, max_value=None, extra_stats=None)
 
@@ -124,7 +124,7 @@ def _write_columns(
         if before is None:
             continue
         merged = merge_stats(leaf.type, before, added[column_id])
-        if has_storable_bounds(leaf.type, merged):
+        if _has_storable_bounds(leaf.type, merged):
             _add(state, table.table_id, merged)
     state.remove(source, source.c.column_id, rewritten, source.c.table_id == table.table_id)
 
@@ -149,7 +149,7 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
     return ColumnStats(leaf.column_id, 0, stats.record_count, 0, value, value) if decode(leaf.type, value) is not None else None
 
 
-def has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
+def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     """Whether the bounds can be stored: both are known, or there are no values.
 
     Geometries and variants need `extra_stats` instead: the extent or the parts.
