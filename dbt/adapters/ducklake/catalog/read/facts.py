@@ -5,7 +5,7 @@ The counts in `ducklake_table_stats` include deleted rows, so they are computed 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,36 +43,47 @@ class TableFacts:
     """The number of rows that are stored in the catalog database; `record_count` includes them."""
 
 
+@dataclass
+class _Inlined:
+    """What the catalog database stores of one table."""
+
+    rows: int = 0
+    deletes: int = 0
+    last_change: int = -1
+    """The snapshot of the last insert or delete; -1 if there is none."""
+
+
 def read_facts(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
     """Return table id → facts, for the tables with these ids. Only tables with inlined deletes need a query each."""
-    rows: dict[int, int] = defaultdict(int)
-    files: dict[int, tuple[int, int]] = {}
-    last: dict[int, int] = defaultdict(lambda: -1)
-    data = t.data_file
-    files_query = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
-        t.visible(data, snapshot_id)
+    data, delete = t.data_file, t.delete_file
+    of_files = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count))
+    of_deletes = select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
+    with_deletes = of_deletes.join(delete, delete.c.data_file_id == data.c.data_file_id).where(t.visible(delete, snapshot_id))
+    files, deletes = (
+        {row[0]: tuple(int(value or 0) for value in row[1:]) for row in _grouped(connection, query, data, ids)}
+        for query in (of_files.where(t.visible(data, snapshot_id)), with_deletes.where(t.visible(data, snapshot_id)))
     )
-    for table_id, count, size, records in _grouped(connection, files_query, data, ids):
-        files[table_id] = (int(count), int(size or 0))
-        rows[table_id] += int(records or 0)
-    stored = dict(rows)
-    deletes = _subtract_deletes(connection, snapshot_id, ids, rows)
-    for table_id, snapshot in _last_changes(connection, snapshot_id, ids):
-        last[table_id] = max(last[table_id], snapshot)
-    inlined = _add_inlined(connection, snapshot_id, ids, rows, last)
+    inlined = _inlined(connection, snapshot_id, ids)
+    changes = _last_changes(connection, snapshot_id, ids)
+    last = {table_id: max(changes.get(table_id, -1), inlined[table_id].last_change) for table_id in ids}
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
-    return {
-        table_id: TableFacts(
-            rows[table_id],
-            *files.get(table_id, (0, 0)),
+    facts = {}
+    for table_id in ids:
+        file_count, size, stored = files.get(table_id, (0, 0, 0))
+        delete_count, delete_size, deleted = deletes.get(table_id, (0, 0, 0))
+        deleted += inlined[table_id].deletes
+        facts[table_id] = TableFacts(
+            stored + inlined[table_id].rows - deleted,
+            file_count,
+            size,
             last[table_id] if last[table_id] >= 0 else None,
             times.get(last[table_id]),
-            *deletes.get(table_id, (0, 0)),
-            stored.get(table_id, 0) + inlined[table_id] - rows[table_id],
-            inlined[table_id],
+            delete_count,
+            delete_size,
+            deleted,
+            inlined[table_id].rows,
         )
-        for table_id in ids
-    }
+    return facts
 
 
 def _grouped(connection: Connection, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
@@ -84,23 +95,8 @@ def _grouped(connection: Connection, query: Select[Any], table: Any, ids: list[i
     return list(connection.execute(query.where(table.c.table_id.in_(ids))).all())
 
 
-def _subtract_deletes(connection: Connection, snapshot_id: int, ids: list[int], rows: dict[int, int]) -> dict[int, tuple[int, int]]:
-    """Subtract deleted rows from `rows`, and return table id → (number of delete files, their bytes)."""
-    data, delete = t.data_file, t.delete_file
-    query = (
-        select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
-        .join(delete, delete.c.data_file_id == data.c.data_file_id)
-        .where(t.visible(data, snapshot_id), t.visible(delete, snapshot_id))
-    )
-    found: dict[int, tuple[int, int]] = {}
-    for table_id, files, size, deleted in _grouped(connection, query, data, ids):
-        rows[table_id] -= int(deleted or 0)
-        found[table_id] = (int(files), int(size or 0))
-    return found
-
-
-def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
-    """Return (table id, snapshot id) of the last change of rows that the files show.
+def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, int]:
+    """Return table id → the snapshot of the last change of rows that the files show.
 
     Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that the rewrite ended
     show when rows last changed before it. If these have expired, the rewrite's own snapshot is returned.
@@ -118,7 +114,7 @@ def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> l
             else:
                 found[table_id] = snapshot
         rounds += again.items()
-    return list(found.items())
+    return found
 
 
 def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
@@ -151,28 +147,20 @@ def _last_changes_until(connection: Connection, snapshot_id: int, ids: list[int]
     return found, ends
 
 
-def _add_inlined(
-    connection: Connection,
-    snapshot_id: int,
-    ids: list[int],
-    rows: dict[int, int],
-    last: dict[int, int],
-) -> Counter[int]:
-    """Add inlined rows to `rows`, subtract inlined deletes, update `last`, and return table id → inlined rows."""
-    inlined: Counter[int] = Counter()
-    wanted = set(ids)
-    names = {name: table_id for name, table_id in all_registered(connection).items() if table_id in wanted}
+def _inlined(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, _Inlined]:
+    """Return table id → what is inlined, for each of these tables."""
+    found = {table_id: _Inlined() for table_id in ids}
+    names = {name: table_id for name, table_id in all_registered(connection).items() if table_id in found}
     for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
-        rows[names[name]] += count
-        inlined[names[name]] += count
-        last[names[name]] = max(last[names[name]], -1 if snapshot is None else snapshot)
+        table = found[names[name]]
+        table.rows += count
+        table.last_change = max(table.last_change, -1 if snapshot is None else snapshot)
     existing = set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
-    for table_id in ids:
+    for table_id, table in found.items():
         if delete_table_name(table_id) in existing:
-            count, snapshot = count_deletes(connection, table_id, snapshot_id)
-            rows[table_id] -= count
-            last[table_id] = max(last[table_id], -1 if snapshot is None else snapshot)
-    return inlined
+            table.deletes, snapshot = count_deletes(connection, table_id, snapshot_id)
+            table.last_change = max(table.last_change, -1 if snapshot is None else snapshot)
+    return found
 
 
 def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:
