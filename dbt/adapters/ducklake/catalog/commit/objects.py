@@ -6,7 +6,6 @@ reference implementation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -21,6 +20,8 @@ from ..store import tables as t
 from .columns import layout_changed, write_column_comments, write_columns, write_interim_columns
 from .inlined import alter_data_tables
 from .state import CommitState
+
+_Definition = Schema | Table | View
 
 
 def write_objects(state: CommitState) -> None:
@@ -85,7 +86,7 @@ def _restore_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
 
 
 def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
-    before: Mapping[str, str] = {}
+    before = None
     if schema_id < 0:
         path, is_relative = relative_to(state.data_path, schema.path)
         state.add(
@@ -99,9 +100,8 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
         )
         state.log(Kind.CREATED_SCHEMA, schema=schema.name)
     else:
-        committed = state.base.schema(schema.name)
-        before = {} if committed is None else _tags(committed.comment, committed.tags)
-    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), unlogged=schema_id >= 0)
+        before = state.base.schema(schema.name)
+    _write_tags(state, state.catalog_id(schema_id), before, schema, unlogged=schema_id >= 0)
 
 
 def _create_table(state: CommitState, table: Table) -> None:
@@ -114,7 +114,7 @@ def _create_table(state: CommitState, table: Table) -> None:
         _write_partitioning(state, table)
     if table.sorting:
         _write_sorting(state, table)
-    _write_tags(state, table_id, {}, _tags(table.comment, _committed(state, table)))
+    _write_tags(state, table_id, None, table)
     state.add_schema_version(table_id)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
 
@@ -136,7 +136,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         if table.sorting:
             _write_sorting(state, table)
     write_column_comments(state, table_id, before.columns, table.columns)
-    _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, _committed(state, table)))
+    _write_tags(state, table_id, before, table)
     if renamed or structural or repartitioned:
         alter_data_tables(state, table_id, table.columns if layout_changed(before.columns, table.columns) else None)
         state.add_schema_version(table_id)
@@ -224,27 +224,25 @@ def _write_view(state: CommitState, before: View | None, view: View) -> None:
         state.log(Kind.CREATED_VIEW, schema=view.schema_name, name=view.name)
     else:
         state.log(Kind.ALTERED_VIEW, view_id)
-    old = {} if before is None else _tags(before.comment, before.tags)
-    _write_tags(state, view_id, old, _tags(view.comment, view.tags))
+    _write_tags(state, view_id, before, view)
 
 
-def _committed(state: CommitState, table: Table) -> Mapping[str, str]:
-    return committed(table.tags, state.snapshot_id, state.catalog_id)
+def _tags(definition: _Definition | None) -> dict[str, str]:
+    """Return the rows of `ducklake_tag` of an object: key → value; none for one that does not exist."""
+    if definition is None:
+        return {}
+    return dict(definition.tags) if definition.comment is None else {**definition.tags, "comment": definition.comment}
 
 
-def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:
-    return dict(tags) if comment is None else {**tags, "comment": comment}
-
-
-def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, unlogged: bool = False) -> None:
-    """Write changed tags; a removed comment leaves a row with NULL, as in the reference implementation.
+def _write_tags(state: CommitState, object_id: int, before: _Definition | None, after: _Definition, *, unlogged: bool = False) -> None:
+    """Write the changed tags of an object; a removed comment leaves a row with NULL, as in the reference implementation.
 
     With `unlogged`, also end rows that a concurrent writer may have added: changes of a schema's tags are not logged, so they never
     conflict.
     """
-    changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    for key in changed:
-        if key in before or unlogged:
+    old, new = _tags(before), committed(_tags(after), state.snapshot_id, state.catalog_id)
+    for key in sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
+        if key in old or unlogged:
             state.end(t.tag, t.tag.c.object_id, [object_id], t.tag.c.key == key)
-        if key in after or key == "comment":
-            state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=after.get(key))
+        if key in new or key == "comment":
+            state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=new.get(key))
