@@ -7,7 +7,7 @@ and sort orders of live tables.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, timezone
 from typing import Any
 
@@ -18,7 +18,8 @@ from sqlalchemy.engine import Connection
 from ...format.paths import relative_to, resolve
 from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
 from ..store import tables as t
-from ..store.database import Database, change_with_ids, insert_rows, rows_with_ids
+from ..store.database import change_with_ids, insert_rows, rows_with_ids
+from ..store.dialects import dialect_of
 from ..store.inlined import delete_table_name, drop_table, find_delete_table, registered
 from ..store.known_files import table_directories
 
@@ -31,15 +32,13 @@ _OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
 """The metadata tables whose rows are removed with their data file."""
 
 
-def expirable(
-    connection: Connection, database: Database, versions: Collection[int] | None, older_than: datetime | None
-) -> list[SnapshotRecord]:
+def expirable(connection: Connection, versions: Collection[int] | None, older_than: datetime | None) -> list[SnapshotRecord]:
     """Return the snapshots that can expire, oldest first: those with the given ids, or older than a timestamp; never the newest."""
     newest = latest_snapshot(connection).snapshot_id
     if versions is not None:
         wanted = set(versions)
     else:
-        time = database.dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+        time = dialect_of(connection).comparable_timestamp(t.snapshot.c.snapshot_time)
         wanted = set(connection.scalars(select(t.snapshot.c.snapshot_id).where(time < literal(older_than, t.Timestamp()))))
     wanted.discard(newest)
     if not wanted:
@@ -51,7 +50,7 @@ def expirable(
 def expire(connection: Connection, data_path: str, snapshot_ids: Collection[int]) -> None:
     """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction."""
     for source in (t.snapshot, t.snapshot_changes):
-        _delete(connection, source, source.c.snapshot_id, snapshot_ids)
+        change_with_ids(connection, delete(source), source.c.snapshot_id, snapshot_ids)
     directories = table_directories(connection, data_path)
     tables = _tables_out_of_reach(connection)
     _schedule_files(connection, data_path, directories, tables)
@@ -61,7 +60,7 @@ def expire(connection: Connection, data_path: str, snapshot_ids: Collection[int]
         if find_delete_table(connection, table_id) is not None:
             drop_table(connection, delete_table_name(table_id))
     for source in _OF_TABLES:
-        _delete(connection, source, source.c.table_id, tables)
+        change_with_ids(connection, delete(source), source.c.table_id, tables)
     for source in (t.schema, t.view, t.tag, t.column_tag, t.macro):
         connection.execute(delete(source).where(_out_of_reach(source)))
     for source in (t.macro_impl, t.macro_parameters):
@@ -103,9 +102,9 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
         ended = select(data.c.data_file_id).where(_out_of_reach(data))
         for source in _OF_FILES:  # one pass each, because their rows may have no index by file
             connection.execute(delete(source).where(source.c.data_file_id.in_(ended)))
-            _delete(connection, source, source.c.table_id, tables)
-        _delete(connection, data, data.c.data_file_id, ids)
-    _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows))
+            change_with_ids(connection, delete(source), source.c.table_id, tables)
+        change_with_ids(connection, delete(data), data.c.data_file_id, ids)
+    change_with_ids(connection, delete(deletes), deletes.c.delete_file_id, list(delete_file_rows))
 
 
 def _rows(connection: Connection, source: MetadataTable, tables: Collection[int]) -> list[Any]:
@@ -113,7 +112,3 @@ def _rows(connection: Connection, source: MetadataTable, tables: Collection[int]
     out_of_reach = connection.execute(select(source).where(_out_of_reach(source))).all()
     of_tables = rows_with_ids(connection, select(source), source.c.table_id, tables)
     return list({tuple(row): row for row in (*out_of_reach, *of_tables)}.values())
-
-
-def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[Any], ids: Iterable[int]) -> None:
-    change_with_ids(connection, delete(source), key, ids)

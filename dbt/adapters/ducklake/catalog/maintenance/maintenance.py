@@ -42,7 +42,7 @@ class Maintenance:
         """
 
         def work(connection: Connection) -> list[SnapshotRecord]:
-            records = expirable(connection, self.database, versions, older_than)
+            records = expirable(connection, versions, older_than)
             if records:
                 expire(connection, self.data_path, [record.snapshot.snapshot_id for record in records])
             return records
@@ -50,7 +50,7 @@ class Maintenance:
         if not dry_run:
             return self._write(work)
         with self.database.reading() as connection:
-            return expirable(connection, self.database, versions, older_than)
+            return expirable(connection, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
         """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None, in order of this time."""
