@@ -17,9 +17,10 @@ from ...format.files import ColumnStats, DataFile, InlinedRows, WrittenFile
 from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import Database, rows_with_ids
-from .column_history import read_history
+from ..store.inlined import read_inlined
+from .column_history import inlined_tables, read_history
 from .file_rows import column_stats
-from .scan_plan import read_files, read_rows
+from .scan_plan import read_files
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,9 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
         )
         for row, file in former
     )
-    inlined_earlier = read_rows(connection, database, table, history, earlier).inlined
-    inlined_current = () if current is None else read_rows(connection, database, table, history, current).inlined
+    inlined = inlined_tables(connection, table.table_id, history)
+    inlined_earlier = tuple(read_inlined(connection, inlined, earlier))
+    inlined_current = () if current is None else tuple(read_inlined(connection, inlined, current))
     return RollbackPlan(files, current_files, inlined_earlier, inlined_current, history.retyped(table.columns))
 
 
