@@ -180,27 +180,22 @@ class Definitions:
 
     def _reuse(self, connection: Connection) -> dict[int, Schema] | None:
         """Reuse unchanged definitions of the earlier snapshot and read the names of the rest; None if everything must be read."""
-        if self._earlier is None or self._database.older_catalog is not None:
+        earlier = self._earlier
+        if earlier is None or self._database.older_catalog is not None:
             return None
-        known = self._earlier.known()
-        if known is None:
+        with earlier._lock:
+            schemas, names, relations = earlier._schemas, earlier._names, dict(earlier._relations)
+        if schemas is None:
             return None
-        self._damaged_schemas = known.damaged_schemas
-        changed = _changed_relations(connection, known.snapshot_id, self.snapshot_id)
+        self._damaged_schemas = earlier._damaged_schemas
+        changed = _changed_relations(connection, earlier.snapshot_id, self.snapshot_id)
         if changed is None or len(changed) > LOAD_ALL_THRESHOLD:
             return None
-        fresh = DefinitionLoader(connection, self.snapshot_id).names(known.schemas, list(changed))
-        self._names = {key: entry for key, entry in known.names.items() if entry.relation_id not in changed} | fresh
-        unchanged = ((key, definition) for key, definition in known.relations.items() if key not in changed)
+        fresh = DefinitionLoader(connection, self.snapshot_id).names(schemas, list(changed))
+        self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changed} | fresh
+        unchanged = ((key, definition) for key, definition in relations.items() if key not in changed)
         self._relations = {key: definition for key, definition in unchanged if not isinstance(definition, LakeError)}
-        return known.schemas
-
-    def known(self) -> KnownDefinitions | None:
-        """Return what has been read so far; None if nothing has been read."""
-        with self._lock:
-            if self._schemas is None:
-                return None
-            return KnownDefinitions(self.snapshot_id, self._schemas, self._names, dict(self._relations), self._damaged_schemas)
+        return schemas
 
     def _loaded(self, entries: Collection[NamedRow]) -> list[Definition]:
         """Return the definitions of the entries, in their order. If many are missing, all missing ones of the lake are read."""
@@ -217,20 +212,6 @@ class Definitions:
                         ids = [entry.relation_id for entry in batch] if few else None
                         self._relations |= loader.relations(batch, schemas, ids)
             return [self._relations[entry.relation_id] for entry in entries]
-
-
-@dataclass(frozen=True)
-class KnownDefinitions:
-    """What has been read of the definitions at a snapshot."""
-
-    snapshot_id: int
-    schemas: dict[int, Schema]
-    """All schemas by id."""
-    names: dict[tuple[int, str], NamedRow]
-    """(schema id, folded name) → the table or view; all of them."""
-    relations: dict[int, Definition]
-    """Relation id → its definition; only those that were needed."""
-    damaged_schemas: list[tuple[str | None, LakeError]]
 
 
 def _undamaged(definition: Definition) -> Relation | None:
