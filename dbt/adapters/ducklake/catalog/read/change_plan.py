@@ -19,13 +19,12 @@ from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import rows_with_ids
 from ..store.inlined import find_delete_table, read_versions
-from .column_history import TableHistory, inlined_tables, read_history
+from .column_history import TableHistory, inlined_tables
 from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
 
 
-def read_changes(connection: Connection, table: Table, start: int, end: int) -> ChangePlan:
+def read_changes(connection: Connection, table: Table, history: TableHistory, start: int, end: int) -> ChangePlan:
     """Return the plan for the snapshots from `start` through `end`; `table` is the definition at `end`."""
-    history = read_history(connection, table.table_id)
     delete_files = _delete_files(connection, table, end)
     inlined_deletes = _inlined_deletes(connection, table.table_id, end)
     with_deletes = {

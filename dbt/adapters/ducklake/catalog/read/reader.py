@@ -102,7 +102,7 @@ class SnapshotReader(CatalogView):
         database = self._database_with_feed()
         with self._reading() as connection:
             require_not_expired(connection, database, start)
-            return read_changes(connection, table, start, self.snapshot.snapshot_id)
+            return read_changes(connection, table, read_history(connection, table.table_id), start, self.snapshot.snapshot_id)
 
     def net_changes(self, table: Table, earlier: int, after: ScanPlan) -> ChangePlan:
         """Return the plan for reading the rows of a table that differ between the snapshot `earlier` and `after`.
