@@ -11,9 +11,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, false, func, literal, or_, select, true
@@ -186,7 +187,7 @@ def _between_ranges(
     The bounds are outside if all of those end below `least`. If `greatest` is NULL, those are all ranges.
     """
     ordered = sorted(limits, key=lambda each: (each[0] is not None, each[0] if each[0] is not None else 0))
-    ends = list(_greatest_so_far(high for _, high in ordered))
+    ends = list(accumulate((high for _, high in ordered), _greater))  # the greatest end so far
 
     def value(limit: Any) -> ColumnElement[Any]:
         return dialect.ordered_text(literal(limit, t.Text())) if isinstance(limit, str) else literal(limit, Double())
@@ -206,14 +207,9 @@ def _between_ranges(
     return search(0, len(ordered))
 
 
-def _greatest_so_far(highs: Iterable[Any]) -> Iterator[Any]:
-    """Yield for each position the greatest value up to it; None is greater than all."""
-    found, is_open, first = None, False, True
-    for high in highs:
-        is_open = is_open or high is None
-        if not is_open and (first or high > found):
-            found, first = high, False
-        yield None if is_open else found
+def _greater(left: Any, right: Any) -> Any:
+    """Return the greater limit; None is greater than all."""
+    return None if left is None or right is None else max(left, right)
 
 
 def _is_open(ranges: Sequence[ColumnRange]) -> bool:
