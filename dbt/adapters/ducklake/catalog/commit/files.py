@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from ...format.files import MappedField, WrittenDeleteFile, WrittenFile
+from ...format.files import ColumnStats, MappedField, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
 from ...format.paths import relative_to, resolve
 from ...format.variant_stats import parts_of
@@ -71,44 +71,27 @@ def write_data_file(state: CommitState, table: Table, file: WrittenFile, entry: 
 
 def _write_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
     """Write the statistics and partition values of a data file."""
+    ids = {"data_file_id": file_id, "table_id": table_id}
     for each in file.column_stats:
-        state.add(
-            t.file_column_stats,
-            data_file_id=file_id,
-            table_id=table_id,
-            column_id=each.column_id,
-            column_size_bytes=each.size_bytes,
-            value_count=each.value_count,
-            null_count=each.null_count,
-            min_value=each.min_value,
-            max_value=each.max_value,
-            contains_nan=each.contains_nan,
-            extra_stats=each.extra_stats,
-        )
+        state.add(t.file_column_stats, **ids, column_id=each.column_id, **_stats_values(each), extra_stats=each.extra_stats)
         for part in parts_of(each.extra_stats, each.column_id):
-            state.add(
-                t.file_variant_stats,
-                data_file_id=file_id,
-                table_id=table_id,
-                column_id=each.column_id,
-                variant_path=part.path,
-                shredded_type=part.type,
-                column_size_bytes=part.stats.size_bytes,
-                value_count=part.stats.value_count,
-                null_count=part.stats.null_count,
-                min_value=part.stats.min_value,
-                max_value=part.stats.max_value,
-                contains_nan=part.stats.contains_nan,
-            )
+            place = {"column_id": each.column_id, "variant_path": part.path, "shredded_type": part.type}
+            state.add(t.file_variant_stats, **ids, **place, **_stats_values(part.stats))
     if partition_id is not None:
         for index, value in enumerate(file.partition_values):
-            state.add(
-                t.file_partition_value,
-                data_file_id=file_id,
-                table_id=table_id,
-                partition_key_index=index,
-                partition_value=value,
-            )
+            state.add(t.file_partition_value, **ids, partition_key_index=index, partition_value=value)
+
+
+def _stats_values(stats: ColumnStats) -> dict[str, Any]:
+    """Return the statistics that a column and a part of a variant have."""
+    return {
+        "column_size_bytes": stats.size_bytes,
+        "value_count": stats.value_count,
+        "null_count": stats.null_count,
+        "min_value": stats.min_value,
+        "max_value": stats.max_value,
+        "contains_nan": stats.contains_nan,
+    }
 
 
 def write_delete_file(
