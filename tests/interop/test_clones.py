@@ -471,7 +471,7 @@ def test_a_schema_that_a_concurrent_writer_fills_is_a_conflict(few: Both) -> Non
 
 def test_a_damaged_table_is_an_error_and_is_not_left_out(few: Both) -> None:
     catalog = few.session.catalog
-    with catalog._opened.database.writing() as connection:
+    with catalog._database.writing() as connection:
         connection.exec_driver_sql("UPDATE ducklake_column SET column_type = NULL WHERE column_name = 'a'")
     newest = catalog.latest()
     with pytest.raises(LakeError, match="the catalog is damaged"):

@@ -65,7 +65,7 @@ def plain_files(folder: Path) -> list[str]:
 
 def keys(session: LakeSession) -> list[str]:
     """Return all keys in the catalog, in base64 and as hexadecimal digits."""
-    with session.catalog._opened.database.reading() as connection:
+    with session.catalog._database.reading() as connection:
         found = [
             row[0]
             for table in ("ducklake_data_file", "ducklake_delete_file")

@@ -25,13 +25,13 @@ from tests.interop.oracle import connect
 @contextmanager
 def catalog_writer(both: Both) -> Iterator[Connection]:
     """Open the catalog database for writes that no client would make."""
-    with both.session.catalog._opened.database.writing() as connection:
+    with both.session.catalog._database.writing() as connection:
         yield connection
 
 
 def stored(both: Both, query: str) -> list[tuple[Any, ...]]:
     """Return rows of the catalog's own tables."""
-    with both.session.catalog._opened.database.reading() as connection:
+    with both.session.catalog._database.reading() as connection:
         return [tuple(row) for row in connection.execute(text(query))]
 
 

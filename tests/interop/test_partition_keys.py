@@ -34,7 +34,7 @@ def keys(both: Both, table: str) -> list[tuple[str, str]]:
         "SELECT v.partition_key_index, v.partition_value FROM ducklake_file_partition_value v "
         f"JOIN ducklake_table t ON t.table_id = v.table_id WHERE t.table_name = '{table}'"
     )
-    with both.session.catalog._opened.database.reading() as connection:
+    with both.session.catalog._database.reading() as connection:
         return sorted((row[0], row[1]) for row in connection.execute(text(query)))
 
 

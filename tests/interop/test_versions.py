@@ -131,7 +131,7 @@ def distinct(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def merged_in_the_old_way(catalog: LakeCatalog) -> set[int]:
-    database = catalog._opened.database
+    database = catalog._database
     assert database.older_catalog is not None
     return {file.data_file_id for file in migrations._merged_files(database, catalog.data_path, database.older_catalog.source)}
 

@@ -54,7 +54,7 @@ class Invariants:
 
     def violations(self) -> list[str]:
         """Return the violated invariants as text."""
-        with self.catalog._opened.database.reading() as connection:
+        with self.catalog._database.reading() as connection:
             found = [*self._counted(connection), *self._log(connection)]
             for query, words in _NONE_OF.items():
                 rows = connection.execute(text(query)).fetchall()

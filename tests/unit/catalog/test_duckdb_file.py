@@ -85,7 +85,7 @@ def test_another_process_can_open_the_file_while_we_are_idle(lake: LakeCatalog, 
     handed_over(2)  # in a transaction, for instance while Spark computes
     transaction.commit()
     handed_over(3)
-    with lake._opened.database.reading():
+    with lake._database.reading():
         assert "lock" in other.open()
     handed_over(3)
 
@@ -116,13 +116,13 @@ def test_the_error_after_a_wait_says_what_to_do(lake: LakeCatalog, other: Other,
 
 def test_two_lakes_of_one_process_share_the_file(lake: LakeCatalog, place: CatalogPlace, other: Other) -> None:
     create(lake)
-    with place.open() as second, lake._opened.database.reading(), second._opened.database.reading():
+    with place.open() as second, lake._database.reading(), second._database.reading():
         assert second.latest().snapshot_id == lake.latest().snapshot_id
     assert other.open() == "1"
 
 
 def test_tables_are_listed_without_naming_the_schema(place: CatalogPlace) -> None:
-    with place.open()._opened.database.reading() as connection:
+    with place.open()._database.reading() as connection:
         assert inspect(connection).has_table("ducklake_snapshot")
         assert inspect(connection).default_schema_name == "main"
 

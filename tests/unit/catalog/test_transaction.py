@@ -432,7 +432,7 @@ def test_files_are_kept_if_the_outcome_of_the_commit_is_unknown(lake: LakeCatalo
     def fail(_connection: Any) -> None:
         raise OperationalError("COMMIT", {}, Exception("server closed the connection unexpectedly"))
 
-    engine = lake._opened.database._writing_engine
+    engine = lake._database._writing_engine
     event.listen(engine, "commit", fail)
     with pytest.raises(EngineError, match="not known whether the snapshot exists"):
         transaction.commit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any
@@ -16,14 +16,14 @@ from .commit.inlined import can_inline_rows
 from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
-from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
-from .read.known_files import schema_uuids
+from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, creation_time, read_table_log
 from .store.attach import LakeFacts, NoLakeError, attach, data_path_with
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
+from .store.known_files import schema_uuids
 from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
 from .store.retries import RetrySettings
@@ -33,22 +33,15 @@ from .transaction.staging import Staging
 from .transaction.transaction import Savepoint, Transaction
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """The parts of an open catalog."""
-
-    database: Database
-    facts: LakeFacts
-    settings: CatalogSettings
-    cache: DefinitionCache
-    retry: RetrySettings
-
-
 class LakeCatalog:
     """The catalog of a lake. The catalog and its readers are thread-safe; its transactions are not."""
 
-    def __init__(self, opened: _Opened) -> None:
-        self._opened = opened
+    def __init__(self, database: Database, facts: LakeFacts, settings: CatalogSettings, retry: RetrySettings) -> None:
+        self._database = database
+        self._facts = facts
+        self._settings = settings
+        self._retry = retry
+        self._cache = DefinitionCache(database, facts.data_path)
 
     @classmethod
     def open(
@@ -77,7 +70,7 @@ class LakeCatalog:
         except BaseException:
             database.close()
             raise
-        return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry))
+        return cls(database, facts, settings, retry)
 
     @classmethod
     def find(cls, settings: CatalogSettings) -> LakeCatalog | None:
@@ -101,55 +94,55 @@ class LakeCatalog:
         Raises:
             ConfigurationError: the lake cannot be opened with the data path of the settings.
         """
-        return data_path_with(self._opened.database, self.data_path, settings)
+        return data_path_with(self._database, self.data_path, settings)
 
     def try_writing(self) -> None:
         """Try the changes of a commit, and undo them; see `database_checks.try_writing`."""
-        try_writing(self._opened.database)
+        try_writing(self._database)
 
     def clock_ahead(self) -> timedelta | None:
         """Return how far the clock of the catalog's server is ahead of this machine's; None if there is no server."""
-        return clock_ahead(self._opened.database)
+        return clock_ahead(self._database)
 
     @property
     def data_path(self) -> str:
         """The directory or URL to which the paths of schemas are relative, with a trailing `/`."""
-        return self._opened.facts.data_path
+        return self._facts.data_path
 
     @property
     def encrypted(self) -> bool:
         """Whether the lake's files are encrypted."""
-        return self._opened.facts.encrypted
+        return self._facts.encrypted
 
     @property
     def is_new(self) -> bool:
         """Whether opening the lake created it."""
-        return self._opened.facts.is_new
+        return self._facts.is_new
 
     @property
     def former_data_path(self) -> str | None:
         """The data path that opening the lake replaced, because it had no tables yet."""
-        return self._opened.facts.former_data_path
+        return self._facts.former_data_path
 
     def identities(self) -> list[str]:
         """Return the UUIDs of all schemas in the catalog, oldest first. They identify the lake, because no other lake has them."""
-        with self._opened.database.reading() as connection:
+        with self._database.reading() as connection:
             return schema_uuids(connection)
 
     @property
     def read_only(self) -> bool:
         """Whether the lake was opened read-only."""
-        return self._opened.database.read_only
+        return self._database.read_only
 
     @property
     def format_version(self) -> str:
         """The lake's format version. Until a lake of an older version is migrated, it can only be read."""
-        older = self._opened.database.older_catalog
+        older = self._database.older_catalog
         return CURRENT if older is None else older.version
 
     def require_writable(self) -> None:
         """Raise if the lake cannot be changed; see `Database.require_writable`."""
-        self._opened.database.require_writable()
+        self._database.require_writable()
 
     def migrate(self, rewrite: Callable[[MergedFile], RewrittenFile]) -> str:
         """Migrate a lake of an older format version to the current one, in one transaction; open readers stay valid.
@@ -166,20 +159,20 @@ class LakeCatalog:
             LakeError: the tables do not match the format version.
         """
         if self.read_only:
-            raise ConfigurationError(f"{self._opened.database.title} is opened read-only; set read_only: false to migrate it")
+            raise ConfigurationError(f"{self._database.title} is opened read-only; set read_only: false to migrate it")
         before = self.format_version
-        migrate(self._opened.database, self.data_path, rewrite)
+        migrate(self._database, self.data_path, rewrite)
         return before
 
     @property
     def location(self) -> CatalogLocation:
         """The catalog database."""
-        return self._opened.database.location
+        return self._database.location
 
     @property
     def database_kind(self) -> str:
         """The kind of the catalog database, such as `sqlite`."""
-        return self._opened.database.dialect.name
+        return self._database.dialect.name
 
     def begin(self, allow: Callable[[], None] | None = None) -> Transaction:
         """Begin a transaction on the newest snapshot; on a read-only lake it can only read.
@@ -193,10 +186,7 @@ class LakeCatalog:
             if allow is not None:
                 allow()
 
-        opened = self._opened
-        return Transaction(
-            opened.cache, self.latest(), opened.retry, Staging(require_writable), serializable=opened.settings.is_serializable
-        )
+        return Transaction(self._cache, self.latest(), self._retry, Staging(require_writable), serializable=self._settings.is_serializable)
 
     def begin_shared(self, start: Savepoint | None = None, ids: Iterator[int] | None = None) -> SharedTransaction:
         """Begin a transaction on the newest snapshot to which other transactions add their changes.
@@ -205,9 +195,8 @@ class LakeCatalog:
             start: staged changes of other transactions, which this one sees but does not commit.
             ids: the source of ids for new objects; transactions that see each other's changes must share it.
         """
-        opened = self._opened
         return SharedTransaction(
-            opened.cache, self.latest(), opened.retry, self.require_writable, start, ids, serializable=opened.settings.is_serializable
+            self._cache, self.latest(), self._retry, self.require_writable, start, ids, serializable=self._settings.is_serializable
         )
 
     def latest(self) -> Snapshot:
@@ -220,7 +209,7 @@ class LakeCatalog:
         Raises:
             NotFoundError: the snapshot does not exist.
         """
-        return resolve(self._opened.database, self._opened.retry, version, timestamp)
+        return resolve(self._database, self._retry, version, timestamp)
 
     def first_snapshot_from(self, timestamp: datetime) -> Snapshot:
         """Return the first snapshot at or after a timestamp.
@@ -228,39 +217,39 @@ class LakeCatalog:
         Raises:
             NotFoundError: every snapshot is earlier.
         """
-        with self._opened.database.reading() as connection:
-            return first_snapshot_from(connection, self._opened.database.dialect, timestamp)
+        with self._database.reading() as connection:
+            return snapshot_at(connection, timestamp, or_later=True)
 
     def reader(self, snapshot: Snapshot | None = None) -> SnapshotReader:
         """Return a reader of a snapshot, by default the newest."""
-        return SnapshotReader(self._opened.cache, self.latest() if snapshot is None else snapshot)
+        return SnapshotReader(self._cache, self.latest() if snapshot is None else snapshot)
 
     def snapshots(self, *, after: int | None = None, until: int | None = None, limit: int | None = None) -> list[SnapshotRecord]:
         """Return snapshots with their logged changes, oldest first: the newest `limit` of those after `after` and up to `until`."""
-        with self._opened.database.reading() as connection:
+        with self._database.reading() as connection:
             return snapshot_records(connection, after=after, until=until, limit=limit)
 
     def table_log(self, table: Table, until: Snapshot, limit: int | None = None) -> list[TableLogEntry]:
         """Return at most `limit` snapshots up to `until` that changed a table, newest first; none if the table is not committed."""
         if table.table_id < 0:
             return []
-        with self._opened.database.reading() as connection:
-            return read_table_log(connection, self._opened.database, table.table_id, until.snapshot_id, limit)
+        with self._database.reading() as connection:
+            return read_table_log(connection, table.table_id, until.snapshot_id, limit)
 
     def creation_time(self, table: Table) -> datetime | None:
         """Return when a table was created; None if it is not committed, or if the snapshot that created it has expired."""
-        with self._opened.database.reading() as connection:
+        with self._database.reading() as connection:
             return creation_time(connection, table.table_id)
 
     def metrics(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeMetrics:
         """Return the numbers for a report on the whole lake at a snapshot; see `read_lake_metrics`."""
-        with self._opened.database.reading() as connection:
+        with self._database.reading() as connection:
             return read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below)
 
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
         """Return the number and size of the data files that each of these snapshots added; see `read_written`."""
-        with self._opened.database.reading() as connection:
-            return read_written(connection, self._opened.database, snapshots)
+        with self._database.reading() as connection:
+            return read_written(connection, snapshots)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
         """Return table id → rows, files, bytes and last change; for all tables if `tables` is None."""
@@ -268,36 +257,36 @@ class LakeCatalog:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
             ids = [table.table_id for table in tables if table.table_id >= 0]
-        with self._opened.database.reading() as connection:
-            return read_facts(connection, self._opened.database, snapshot.snapshot_id, ids)
+        with self._database.reading() as connection:
+            return read_facts(connection, snapshot.snapshot_id, ids)
 
     def options(self) -> Options:
         """Return all stored options. They are not part of a snapshot, so these are always the current ones."""
-        with self._opened.database.reading() as connection:
+        with self._database.reading() as connection:
             return read_options(connection)
 
-    def option(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
-        """Return the value of an option that applies to a table, a schema or the lake; the default if none is stored."""
-        return self.options().get(key, schema_id=schema_id, table_id=table_id)
+    def option(self, key: str) -> str | None:
+        """Return the value of an option for the whole lake; the default if none is stored."""
+        return self.options().get(key)
 
     @property
     def inlining_row_limit(self) -> int:
         """The largest number of rows that is inlined in a table without a stored option `data_inlining_row_limit`."""
-        limit = self._opened.settings.data_inlining_row_limit
+        limit = self._settings.data_inlining_row_limit
         return int(DEFAULTS["data_inlining_row_limit"]) if limit is None else limit
 
     def can_inline(self, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]] = ()) -> bool:
         """Whether the catalog database can store rows with these columns and values so that DuckDB reads them back."""
-        return can_inline_rows(self._opened.database.dialect, columns, rows)
+        return can_inline_rows(self._database.dialect, columns, rows)
 
     @property
     def maintenance(self) -> Maintenance:
         """The maintenance operations of the catalog: expiring snapshots and listing files."""
-        return Maintenance(self._opened.database, self.data_path, self._opened.retry)
+        return Maintenance(self._database, self.data_path, self._retry)
 
     def close(self) -> None:
         """Close all connections; open readers and transactions can no longer be used."""
-        self._opened.database.close()
+        self._database.close()
 
     def __enter__(self) -> LakeCatalog:
         return self

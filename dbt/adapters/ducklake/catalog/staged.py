@@ -43,6 +43,10 @@ class StagedDeleteFile:
     file: WrittenDeleteFile
     rewrite_with_id: RewriteWithId | None = None
 
+    def contains_expected_id(self, start: int) -> bool:
+        """Whether it contains the expected snapshot id of its transaction, which is pinned to the snapshot `start`: a greater one."""
+        return self.file.max_snapshot is not None and self.file.max_snapshot > start
+
 
 @dataclass(frozen=True)
 class StagedRows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 from .objects import Column
@@ -195,13 +196,12 @@ class InlinedRows:
 
     def without(self, versions: Collection[tuple[str, int, int]]) -> InlinedRows:
         """Return these rows without the given versions."""
-        kept = [index for index, version in enumerate(self.versions) if version not in versions]
-        return replace(
-            self,
-            row_ids=[self.row_ids[index] for index in kept],
-            begin_snapshots=[self.begin_snapshots[index] for index in kept],
-            rows=[self.rows[index] for index in kept],
-        )
+        return self.only([version not in versions for version in self.versions])
+
+    def only(self, kept: Sequence[bool]) -> InlinedRows:
+        """Return only the rows for which `kept` is true at the same index."""
+        ids, begins = tuple(compress(self.row_ids, kept)), tuple(compress(self.begin_snapshots, kept))
+        return replace(self, row_ids=ids, begin_snapshots=begins, rows=tuple(compress(self.rows, kept)))
 
 
 @dataclass(frozen=True)

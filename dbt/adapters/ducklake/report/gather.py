@@ -160,7 +160,7 @@ def gather(catalog: LakeCatalog, lake: str, created_at: datetime | None = None) 
     names = {each.table_id: f"{each.schema_name}.{each.name}" for each in tables}
     return Report(
         lake=lake,
-        catalog=catalog.location.display,
+        catalog=str(catalog.location),
         database_kind=catalog.database_kind,
         data_path=_CREDENTIALS.sub("//", catalog.data_path.partition("?")[0]),
         format_version=catalog.format_version,

@@ -7,34 +7,25 @@ ordered by `column_order` within their parent; it equals the id until a column i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from sqlalchemy import delete, func, select, update
 
-from ...format.objects import Column, Default
+from ...format.objects import Column
+from ...format.types import NESTED
+from ..read.column_history import with_parents
 from ..store import tables as t
 from .state import CommitState
 
-
-@dataclass(frozen=True)
-class _Row:
-    """The stored values of a column, except its snapshots and its order."""
-
-    column_id: int
-    parent: int | None
-    name: str
-    type: str
-    initial_default: str | None
-    default: Default | None
-    nullable: bool
+_Row = tuple[int | None, Column]
+"""The stored values of a column except its snapshots and its order: the id of its parent, and the column without its fields and comment."""
 
 
 def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
     """End and add column rows, and return whether anything changed."""
-    old = {row.column_id: row for row in _rows(before, None)}
-    new = {row.column_id: row for row in _rows(after, None)}
     if before == after:
         return False
+    old, new = ({column.column_id: (parent, column) for parent, column in _rows(columns)} for columns in (before, after))
     old_orders = _stored_orders(state, table_id) if old else {}
     orders = dict(_orders(after, old_orders))
     changed = {column_id for column_id, row in new.items() if old.get(column_id) != row or old_orders.get(column_id) != orders[column_id]}
@@ -46,10 +37,11 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     _reserve_orders(state, table_id, orders)
     if restored := [column_id for column_id in changed if old and column_id not in old]:
         _forget_bounds(state, table_id, restored)  # bounds of a restored column may be of another type; new columns have none
-    retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
+    types = {column_id: (old[column_id][1].type, new[column_id][1].type) for column_id in changed & set(old)}
+    retyped = [column_id for column_id, (former, current) in types.items() if former != current]
     if retyped:
         _forget_bounds(state, table_id, retyped)
-        _forget_float_bounds(state, table_id, [each for each in retyped if (old[each].type, new[each].type) == ("float32", "float64")])
+        _forget_float_bounds(state, table_id, [each for each in retyped if types[each] == ("float32", "float64")])
         state.new_file_id()  # DuckDB caches statistics by this counter, and fails on statistics of the old type
     return bool(ended or changed)
 
@@ -65,15 +57,11 @@ def write_interim_columns(state: CommitState, table_id: int, layouts: Iterable[t
         layouts: the columns with which the files were written.
         known: the columns that have rows already.
     """
-    stored = {_identity(row) for row in _rows(known, None)}
-    interim = {_identity(row): row for layout in layouts for row in _rows(layout, None)}
+    stored = set(_layout(known))
+    interim = {_identity(row): row for layout in layouts for row in _rows(layout)}
     for identity, row in interim.items():
         if identity not in stored:
-            _add(state, table_id, row, row.column_id, end=state.snapshot_id)
-
-
-def _identity(row: _Row) -> tuple[int, int | None, str, str]:
-    return row.column_id, row.parent, row.name, row.type
+            _add(state, table_id, row, row[1].column_id, end=state.snapshot_id)
 
 
 def layout_changed(before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
@@ -105,15 +93,18 @@ def write_column_comments(state: CommitState, table_id: int, before: tuple[Colum
             )
 
 
-def _rows(columns: Iterable[Column], parent: int | None) -> Iterator[_Row]:
-    for column in columns:
-        nullable = column.nullable or parent is not None
-        yield _Row(column.column_id, parent, column.name, column.type, column.initial_default, column.default, nullable)
-        yield from _rows(column.children, column.column_id)
+def _rows(columns: Iterable[Column]) -> Iterator[_Row]:
+    for parent, column in with_parents(columns):
+        yield parent, replace(column, children=(), comment=None, nullable=column.nullable or parent is not None)
 
 
-def _layout(columns: Iterable[Column]) -> list[tuple[int, str, str, int | None]]:
-    return [(row.column_id, row.name, row.type, row.parent) for row in _rows(columns, None)]
+def _identity(row: _Row) -> tuple[int | None, int, str, str]:
+    parent, column = row
+    return parent, column.column_id, column.name, column.type
+
+
+def _layout(columns: Iterable[Column]) -> list[tuple[int | None, int, str, str]]:
+    return [_identity(row) for row in with_parents(columns)]
 
 
 def _orders(columns: Iterable[Column], stored: Mapping[int, int]) -> Iterator[tuple[int, int]]:
@@ -136,8 +127,7 @@ def _reserve_orders(state: CommitState, table_id: int, orders: Mapping[int, int]
         return
     stored = state.connection.execute(select(func.max(t.column.c.column_id)).where(t.column.c.table_id == table_id)).scalar()
     if greatest > (stored or 0):
-        row = _Row(greatest, None, f"reserved_{greatest}", "int32", None, None, True)
-        _add(state, table_id, row, greatest, end=state.snapshot_id)
+        _add(state, table_id, (None, Column(greatest, f"reserved_{greatest}", "int32")), greatest, end=state.snapshot_id)
 
 
 def _stored_orders(state: CommitState, table_id: int) -> dict[int, int]:
@@ -151,21 +141,21 @@ def _comments(columns: Iterable[Column]) -> dict[int, str | None]:
 
 
 def _add(state: CommitState, table_id: int, row: _Row, order: int, end: int | None = None) -> None:
-    nested = row.type in ("list", "struct", "map")
-    default = row.default
+    parent, column = row
+    nested, default = column.type in NESTED, column.default
     state.add(
         t.column,
-        column_id=row.column_id,
+        column_id=column.column_id,
         begin_snapshot=state.snapshot_id,
         end_snapshot=end,
         table_id=table_id,
         column_order=order,
-        column_name=row.name,
-        column_type=row.type,
-        initial_default=row.initial_default,
+        column_name=column.name,
+        column_type=column.type,
+        initial_default=column.initial_default,
         default_value="NULL" if default is None else default.text,
-        nulls_allowed=row.nullable,
-        parent_column=row.parent,
+        nulls_allowed=column.nullable,
+        parent_column=parent,
         default_value_type=default.kind if default is not None else "" if nested else "literal",
         default_value_dialect="duckdb" if default is None else default.dialect,
     )

@@ -2,13 +2,15 @@
 
 Specification: the pages "Snapshots" and "Conflict Resolution". An attempt waits for other writers, reads the newest snapshot, checks for
 conflicts with everything committed since its transaction began, and writes all rows in batches. A retry uses the same files, except for
-delete files that contain the id of the new snapshot (`with_snapshot_id`).
+delete files that contain the id of the new snapshot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlalchemy import select
 
@@ -19,16 +21,18 @@ from ...format.options import truth
 from ...format.paths import with_separator
 from ..read.history import latest_snapshot
 from ..read.reader import DefinitionCache, SnapshotReader
-from ..staged import CommitMessage, Staged
+from ..staged import CommitMessage, Staged, StagedDeleteFile
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError
 from ..store.retries import RetrySettings
 from .conflicts import require_no_conflict
-from .delete_file_ids import contains_expected_id, with_snapshot_id
 from .objects import write_objects
 from .options import read_options, write_staged_options
 from .rows import write_rows
 from .state import CommitState
+
+_THREADS = 8
+"""How many delete files are rewritten at the same time."""
 
 
 @dataclass
@@ -110,10 +114,11 @@ def _commit_once(
     cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress
 ) -> Snapshot | None:
     start = base.snapshot.snapshot_id
-    if contains_expected_id(progress.staged, start):  # files are slow to write, so write them before taking the lock
+    delete_files = (each for changes in progress.staged.rows.values() for each in changes.delete_files.values())
+    if any(each.contains_expected_id(start) for each in delete_files):  # files are slow to write, so write them before taking the lock
         with cache.database.reading() as connection:
             following = latest_snapshot(connection).snapshot_id + 1
-        progress.staged = with_snapshot_id(progress.staged, start, following, progress.rewritten)
+        progress.staged = _with_snapshot_id(progress.staged, start, following, progress.rewritten)
     with cache.database.writing() as connection:
         state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), progress.staged)
         snapshot = _write_changes(state, next_row_ids, progress) if state.staged.has_changes else None
@@ -127,13 +132,54 @@ def _write_changes(state: CommitState, next_row_ids: Mapping[int, int], progress
     _require_message(state)
     _require_same_data_path(state)
     require_no_conflict(state)
-    progress.staged = with_snapshot_id(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
+    progress.staged = _with_snapshot_id(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
     state.staged = progress.staged
     write_objects(state)
     write_rows(state, next_row_ids)
     snapshot = _write_snapshot(state)
     state.flush()
     return snapshot
+
+
+def _with_snapshot_id(staged: Staged, start: int, snapshot_id: int, written: list[str]) -> Staged:
+    """Rewrite the delete files whose expected snapshot id is not `snapshot_id`.
+
+    Args:
+        staged: the staged changes.
+        start: the snapshot that the transaction is pinned to; greater ids in a delete file are expected ids.
+        snapshot_id: the id of the new snapshot.
+        written: the path of each new file is appended as soon as it is written.
+
+    Returns:
+        The staged changes with the new delete files.
+
+    Raises:
+        ConflictError: a delete file has another expected snapshot id and cannot be rewritten.
+    """
+    for table_id, changes in staged.rows.items():
+        outdated = {
+            file_id: each
+            for file_id, each in changes.delete_files.items()
+            if each.contains_expected_id(start) and each.file.max_snapshot != snapshot_id
+        }
+        if not outdated:
+            continue
+        rewrite = partial(_rewritten, start=start, snapshot_id=snapshot_id, written=written)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            files = dict(zip(outdated, pool.map(rewrite, outdated.values()), strict=True))
+        staged = staged.with_rows(table_id, replace(changes, delete_files={**changes.delete_files, **files}))
+    return staged
+
+
+def _rewritten(old: StagedDeleteFile, *, start: int, snapshot_id: int, written: list[str]) -> StagedDeleteFile:
+    if old.rewrite_with_id is None:
+        raise ConflictError(
+            f"the delete file {old.file.path} records that snapshot {old.file.max_snapshot} deleted its rows, but a concurrent transaction "
+            "has committed that snapshot; nothing was written, so run it again"
+        )
+    file = old.rewrite_with_id(old.file, start, snapshot_id)
+    written.append(file.path)
+    return replace(old, file=file)
 
 
 def _write_snapshot(state: CommitState) -> Snapshot:

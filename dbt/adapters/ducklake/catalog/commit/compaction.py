@@ -18,27 +18,26 @@ from ...format.compaction import Candidate, Compacted, Compaction
 from ...format.files import WrittenFile
 from ...format.objects import Table
 from ..store import tables as t
-from ..store.database import batches
-from ..store.inlined import has_delete_table, positions
+from ..store.database import rows_with_ids
+from ..store.inlined import find_delete_table
 from .files import FileEntry, live_delete_files, schedule, write_data_file
 from .state import CommitState
 from .stats import double_columns, float_columns, without_bounds_of
 
 
-def write_compaction(state: CommitState, table: Table, table_id: int, compaction: Compaction) -> None:
+def write_compaction(state: CommitState, table: Table, compaction: Compaction) -> None:
     """Register the new files, and end or remove the old ones.
 
     Args:
         state: the attempt to commit.
-        table: the table's definition.
-        table_id: the table's id in the catalog.
+        table: the table's definition, with its id in the catalog.
         compaction: the old files and the new ones.
 
     Raises:
         ConflictError: an old file has ended, or its deletes have changed.
     """
     sources = [candidate for unit in compaction.units for candidate in unit.group]
-    _require_unchanged(state, table, table_id, sources)
+    _require_unchanged(state, table, sources)
     ids = [candidate.file.data_file_id for candidate in sources]
     if compaction.rewrites:
         state.end(t.data_file, t.data_file.c.data_file_id, ids)
@@ -48,32 +47,28 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
             state.remove(metadata_table, metadata_table.c.data_file_id, ids)
         for candidate in sources:
             schedule(state, candidate.file.data_file_id, candidate.file.path)
-    doubles = double_columns(state, table, table_id)
+    doubles = double_columns(state, table)
     for unit in compaction.units:
         if unit.file is not None:
             file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))  # see `double_columns`
-            _write_file(state, table, table_id, unit, file, compaction.rewrites)
-    state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table_id)
+            _write_file(state, table, unit, file, compaction.rewrites)
+    state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table.table_id)
 
 
-def _require_unchanged(state: CommitState, table: Table, table_id: int, sources: Sequence[Candidate]) -> None:
+def _require_unchanged(state: CommitState, table: Table, sources: Sequence[Candidate]) -> None:
     """Require that all old files are live and have the same deletes as when they were read.
 
     Raises:
         ConflictError: a file has ended, or its deletes have changed.
     """
     ids = [candidate.file.data_file_id for candidate in sources]
-    live_ids: set[int] = set()
+    key = t.data_file.c.data_file_id
+    live_ids = {row[0] for row in rows_with_ids(state.connection, select(key).where(t.data_file.c.end_snapshot.is_(None)), key, ids)}
     inlined_counts: Counter[int] = Counter()
-    inlined_deletes = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
-    files = t.data_file
-    for batch in batches(ids, state.database.dialect.batch_size):
-        live = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
-        live_ids.update(state.connection.scalars(live))
-        if inlined_deletes is not None:
-            file_id, row_id = inlined_deletes.c.file_id, inlined_deletes.c.row_id
-            query = select(file_id, func.count(row_id.distinct()).label("deleted")).where(file_id.in_(batch)).group_by(file_id)
-            inlined_counts.update({row.file_id: row.deleted for row in state.connection.execute(query)})
+    entries = find_delete_table(state.connection, table.table_id)
+    if entries is not None:
+        query = select(entries.c.file_id, func.count(entries.c.row_id.distinct())).group_by(entries.c.file_id)
+        inlined_counts.update(dict(tuple(row) for row in rows_with_ids(state.connection, query, entries.c.file_id, ids)))
     delete_files = live_delete_files(state, ids)
     for candidate in sources:
         file = candidate.file
@@ -87,7 +82,7 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
             )
 
 
-def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, file: WrittenFile, rewrites: bool) -> None:
+def _write_file(state: CommitState, table: Table, unit: Compacted, file: WrittenFile, rewrites: bool) -> None:
     """Register the new file of a group. A merged file is visible where the old ones were, a rewritten one from this commit on."""
     entry = FileEntry(
         state.new_file_id(),
@@ -96,4 +91,4 @@ def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted
         partition_id=unit.group[0].partition_id,
         partial_max=None if rewrites else max(candidate.newest for candidate in unit.group),
     )
-    write_data_file(state, table, table_id, file, entry)
+    write_data_file(state, table, file, entry)

@@ -16,10 +16,10 @@ from ...format.files import Condition
 from ...format.objects import Column, Table
 from ...format.pruning import excluded
 from ...format.row_statistics import stats_of_rows
-from ..read.column_history import TableHistory, read_history
+from ..read.column_history import TableHistory, inlined_tables, read_history
 from ..read.pruning import prune
 from ..store import tables as t
-from ..store.inlined import InlinedTable, has_delete_table, positions, read_changed, registered
+from ..store.inlined import find_delete_table, read_changed
 from .state import CommitState
 
 
@@ -53,8 +53,8 @@ def _has_lost_rows(state: CommitState, table_id: int) -> ColumnElement[bool]:
         delete.c.table_id == table_id, delete.c.delete_file_id >= start.next_file_id
     )
     lost = [data.c.end_snapshot > start.snapshot_id, data.c.data_file_id.in_(with_file)]
-    if has_delete_table(state.connection, state.database.schema, table_id):
-        entries = positions(state.connection, table_id)
+    entries = find_delete_table(state.connection, table_id)
+    if entries is not None:
         lost.append(data.c.data_file_id.in_(select(entries.c.file_id).where(entries.c.begin_snapshot > start.snapshot_id)))
     return and_(data.c.data_file_id < start.next_file_id, or_(*lost))
 
@@ -62,9 +62,8 @@ def _has_lost_rows(state: CommitState, table_id: int) -> ColumnElement[bool]:
 def _inlined_rows(state: CommitState, table: Table, history: TableHistory) -> Iterator[tuple[str, Sequence[Column], tuple[Any, ...]]]:
     """Yield ("inserted" or "deleted", columns, values) of the inlined rows that began or ended since the transaction began."""
     start = state.base.snapshot.snapshot_id
-    for name, version in registered(state.connection, [table.table_id]).get(table.table_id, []):
-        inlined = InlinedTable(name, version, history.layout(version))
-        for begin, values in read_changed(state.connection, state.database.dialect, inlined, start):
+    for inlined in inlined_tables(state.connection, table.table_id, history):
+        for begin, values in read_changed(state.connection, inlined, start):
             yield ("inserted" if begin > start else "deleted"), inlined.columns, values
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 
 from ...errors import ConflictError
 from ...format.changes import CHANGES_OF_ROWS, Change
@@ -17,12 +17,12 @@ from ...format.conflicts import MOVES, Act, Action, Conflict, Renamed, find_conf
 from ...format.objects import Table, View
 from ...format.paths import normalize, resolve
 from ..read.history import SnapshotRecord, require_not_expired, snapshot_records
-from ..read.known_files import scheduled_paths, table_directories
 from ..read.reader import SnapshotReader
 from ..staged import RowChanges, Staged
 from ..store import tables as t
-from ..store.database import batches
-from ..store.inlined import has_delete_table, positions
+from ..store.database import rows_with_ids
+from ..store.inlined import find_delete_table
+from ..store.known_files import scheduled_paths, table_directories
 from .concurrent_rows import concurrent_change
 from .state import CommitState
 
@@ -51,24 +51,18 @@ def require_no_conflict(state: CommitState) -> None:
     theirs: list[tuple[str | None, Change | Renamed]] = [(record.writer, change) for record in records for change in record.changes]
     theirs += [(None, renamed) for renamed in _renamed(state)]
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
-    found = find_conflicts(actions_of(state.base, state.staged, known), theirs)
+    found = find_conflicts(_actions(state.base, state.staged, known), theirs)
     if found:
         raise ConflictError(_sentences(found) + _RUN_AGAIN)
-    require_not_added(state)
+    _require_not_added(state)
     for table_id, changes in state.staged.rows.items():
         _require_untouched_files(state, table_id, changes)
     for table_id in known:
         _require_untouched_rows(state, table_id, records)
 
 
-def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()) -> list[Action]:
-    """Return the actions of the staged changes, with names for messages.
-
-    Args:
-        base: the reader of the pinned snapshot.
-        staged: the staged changes.
-        known: the ids of the tables whose read set is known.
-    """
+def _actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -> list[Action]:
+    """Return the actions of the staged changes, with names for messages; `known` has the ids of the tables whose read set is known."""
     return [
         *_schema_actions(base, staged),
         *_table_actions(base, staged),
@@ -105,7 +99,7 @@ def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _table_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     for table_id, table in staged.tables.items():
-        before = base.by_id(table_id) if table_id >= 0 else None
+        before = base.by_id(table_id)
         if table is None:
             if isinstance(before, Table):
                 yield Action(Act.DROP_TABLE, table_id, before.schema_name, before.name)
@@ -120,7 +114,7 @@ def _table_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     for view_id, view in staged.views.items():
-        before = base.by_id(view_id) if view_id >= 0 else None
+        before = base.by_id(view_id)
         if view is None:
             if isinstance(before, View):
                 yield Action(Act.DROP_VIEW, view_id, before.schema_name, before.name)
@@ -134,7 +128,7 @@ def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -> Iterator[Action]:
     for table_id, changes in staged.rows.items():
-        before = base.by_id(table_id) if table_id >= 0 else None
+        before = base.by_id(table_id)
         if not isinstance(before, Table):
             continue
         acts = [
@@ -155,7 +149,7 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
 def _input_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     """Yield that a position depends on all rows of its input, which a concurrent writer may have changed."""
     for table_id in staged.inputs:
-        before = base.by_id(table_id) if table_id >= 0 else None
+        before = base.by_id(table_id)
         if isinstance(before, Table):
             yield Action(Act.DEPEND_ON_ROWS, table_id, before.schema_name, before.name)
 
@@ -210,32 +204,26 @@ def _renamed(state: CommitState) -> Iterator[Renamed]:
         (t.table, t.table.c.table_id, {*state.staged.tables, *(each.relation_id for each in read if isinstance(each, Table))}),
         (t.view, t.view.c.view_id, {*state.staged.views, *(each.relation_id for each in read if isinstance(each, View))}),
     ):
-        for batch in batches([each for each in ids if each >= 0], state.database.dialect.batch_size):
-            query: Select[Any] = select(key).where(
-                key.in_(batch), table.c.begin_snapshot > start, table.c.begin_snapshot.not_in(state.staged.seen)
-            )
-            yield from (Renamed(found) for found in state.connection.scalars(query))
+        query = select(key).where(table.c.begin_snapshot > start, table.c.begin_snapshot.not_in(state.staged.seen))
+        yield from (Renamed(row[0]) for row in rows_with_ids(state.connection, query, key, [each for each in ids if each >= 0]))
 
 
 def _require_untouched_files(state: CommitState, table_id: int, changes: RowChanges) -> None:
     """Require that no concurrent writer deleted rows of the files from which this transaction deletes."""
     touched = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
-    start = state.base.snapshot
-    alive: set[int] = set()
-    for batch in batches(touched, state.database.dialect.batch_size):
-        files, deletes = t.data_file, t.delete_file
-        query = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
-        alive.update(state.connection.scalars(query))
-        newer = select(deletes.c.data_file_id).where(
-            deletes.c.data_file_id.in_(batch),
-            deletes.c.end_snapshot.is_(None),
-            deletes.c.delete_file_id >= start.next_file_id,
-        )
-        alive.difference_update(state.connection.scalars(newer))
-        if has_delete_table(state.connection, state.database.schema, table_id):
-            entries = positions(state.connection, table_id)
-            inlined = select(entries.c.file_id).where(entries.c.file_id.in_(batch), entries.c.begin_snapshot > start.snapshot_id)
-            alive.difference_update(state.connection.scalars(inlined))
+    if not touched:
+        return
+    start, files, deletes = state.base.snapshot, t.data_file.c, t.delete_file.c
+
+    def of_touched(query: Select[Any], key: ColumnElement[Any]) -> set[int]:
+        return {row[0] for row in rows_with_ids(state.connection, query, key, touched)}
+
+    alive = of_touched(select(files.data_file_id).where(files.end_snapshot.is_(None)), files.data_file_id)
+    newer = select(deletes.data_file_id).where(deletes.end_snapshot.is_(None), deletes.delete_file_id >= start.next_file_id)
+    alive -= of_touched(newer, deletes.data_file_id)
+    entries = find_delete_table(state.connection, table_id)
+    if entries is not None:
+        alive -= of_touched(select(entries.c.file_id).where(entries.c.begin_snapshot > start.snapshot_id), entries.c.file_id)
     if alive != touched:
         table = state.table(table_id)
         raise ConflictError(
@@ -243,7 +231,7 @@ def _require_untouched_files(state: CommitState, table_id: int, changes: RowChan
         )
 
 
-def require_not_added(state: CommitState) -> None:
+def _require_not_added(state: CommitState) -> None:
     """Require that the files that this transaction adds were not registered or scheduled for deletion since it began.
 
     Raises:

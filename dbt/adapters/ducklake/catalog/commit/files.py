@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from sqlalchemy import select
 
-from ...format.files import MappedField, WrittenDeleteFile, WrittenFile
+from ...format.files import ColumnStats, MappedField, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
 from ...format.paths import relative_to, resolve
 from ...format.variant_stats import parts_of
 from ..read.file_rows import read_mappings
 from ..store import tables as t
-from ..store.database import batches
+from ..store.database import rows_with_ids
 from .state import CommitState
 
 
@@ -38,13 +39,12 @@ class FileEntry:
     """The greatest snapshot id in the rows of the file; None if the rows have no snapshot ids."""
 
 
-def write_data_file(state: CommitState, table: Table, table_id: int, file: WrittenFile, entry: FileEntry) -> None:
+def write_data_file(state: CommitState, table: Table, file: WrittenFile, entry: FileEntry) -> None:
     """Register a data file with its statistics and partition values.
 
     Args:
         state: the attempt to commit.
-        table: the table's definition.
-        table_id: the table's id in the catalog, which a new table gets only now.
+        table: the table's definition, with its id in the catalog.
         file: the file.
         entry: its ids and snapshots.
     """
@@ -52,7 +52,7 @@ def write_data_file(state: CommitState, table: Table, table_id: int, file: Writt
     state.add(
         t.data_file,
         data_file_id=entry.file_id,
-        table_id=table_id,
+        table_id=table.table_id,
         begin_snapshot=entry.begin_snapshot,
         path=path,
         path_is_relative=is_relative,
@@ -64,57 +64,39 @@ def write_data_file(state: CommitState, table: Table, table_id: int, file: Writt
         partition_id=entry.partition_id,
         partial_max=entry.partial_max,
         encryption_key=file.encryption_key,
-        mapping_id=None if file.mapping is None else register_mapping(state, table_id, file.mapping),
+        mapping_id=None if file.mapping is None else _mapping_id(state, table.table_id, file.mapping),
     )
-    _write_details(state, table_id, entry.file_id, file, entry.partition_id)
+    _write_details(state, table.table_id, entry.file_id, file, entry.partition_id)
 
 
 def _write_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
     """Write the statistics and partition values of a data file."""
+    ids = {"data_file_id": file_id, "table_id": table_id}
     for each in file.column_stats:
-        state.add(
-            t.file_column_stats,
-            data_file_id=file_id,
-            table_id=table_id,
-            column_id=each.column_id,
-            column_size_bytes=each.size_bytes,
-            value_count=each.value_count,
-            null_count=each.null_count,
-            min_value=each.min_value,
-            max_value=each.max_value,
-            contains_nan=each.contains_nan,
-            extra_stats=each.extra_stats,
-        )
+        state.add(t.file_column_stats, **ids, column_id=each.column_id, **_stats_values(each), extra_stats=each.extra_stats)
         for part in parts_of(each.extra_stats, each.column_id):
-            state.add(
-                t.file_variant_stats,
-                data_file_id=file_id,
-                table_id=table_id,
-                column_id=each.column_id,
-                variant_path=part.path,
-                shredded_type=part.type,
-                column_size_bytes=part.stats.size_bytes,
-                value_count=part.stats.value_count,
-                null_count=part.stats.null_count,
-                min_value=part.stats.min_value,
-                max_value=part.stats.max_value,
-                contains_nan=part.stats.contains_nan,
-            )
+            place = {"column_id": each.column_id, "variant_path": part.path, "shredded_type": part.type}
+            state.add(t.file_variant_stats, **ids, **place, **_stats_values(part.stats))
     if partition_id is not None:
         for index, value in enumerate(file.partition_values):
-            state.add(
-                t.file_partition_value,
-                data_file_id=file_id,
-                table_id=table_id,
-                partition_key_index=index,
-                partition_value=value,
-            )
+            state.add(t.file_partition_value, **ids, partition_key_index=index, partition_value=value)
+
+
+def _stats_values(stats: ColumnStats) -> dict[str, Any]:
+    """Return the statistics that a column and a part of a variant have."""
+    return {
+        "column_size_bytes": stats.size_bytes,
+        "value_count": stats.value_count,
+        "null_count": stats.null_count,
+        "min_value": stats.min_value,
+        "max_value": stats.max_value,
+        "contains_nan": stats.contains_nan,
+    }
 
 
 def write_delete_file(
     state: CommitState,
     table: Table,
-    table_id: int,
     file: WrittenDeleteFile,
     *,
     data_file_id: int,
@@ -126,8 +108,7 @@ def write_delete_file(
 
     Args:
         state: the attempt to commit.
-        table: the table's definition.
-        table_id: the table's id in the catalog, which a new table gets only now.
+        table: the table's definition, with its id in the catalog.
         file: the delete file.
         data_file_id: the id of its data file in the catalog.
         begin_snapshot: the first snapshot that uses it.
@@ -138,7 +119,7 @@ def write_delete_file(
     state.add(
         t.delete_file,
         delete_file_id=state.new_file_id(),
-        table_id=table_id,
+        table_id=table.table_id,
         begin_snapshot=begin_snapshot,
         end_snapshot=end_snapshot,
         data_file_id=data_file_id,
@@ -163,11 +144,8 @@ def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[in
 
     Before format 1.0, a new delete file ended the earlier one, whose row stayed for older snapshots.
     """
-    newest = {}
-    for batch in batches(file_ids, state.database.dialect.batch_size):
-        query = select(t.delete_file).where(t.delete_file.c.data_file_id.in_(batch)).order_by(t.delete_file.c.delete_file_id)
-        newest.update({row.data_file_id: row for row in state.connection.execute(query)})
-    return newest
+    query = select(t.delete_file).order_by(t.delete_file.c.delete_file_id)
+    return {row.data_file_id: row for row in rows_with_ids(state.connection, query, t.delete_file.c.data_file_id, file_ids)}
 
 
 def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
@@ -194,33 +172,31 @@ def schedule(state: CommitState, file_id: int, path: str) -> None:
 NameMapping = tuple[MappedField, ...]
 
 
-def register_mapping(state: CommitState, table_id: int, mapping: NameMapping) -> int:
+def _mapping_id(state: CommitState, table_id: int, mapping: NameMapping) -> int:
     """Return the id of a name mapping of a table, registering the mapping if it is new."""
     known = state.mappings.get(table_id)
     if known is None:
-        known = state.mappings[table_id] = _known(state, table_id)
+        known = state.mappings[table_id] = _stored_mappings(state, table_id)
     if mapping not in known:
         known[mapping] = state.new_file_id()
-        _write(state, table_id, known[mapping], mapping)
+        _write_mapping(state, table_id, known[mapping], mapping)
     return known[mapping]
 
 
-def _known(state: CommitState, table_id: int) -> dict[NameMapping, int]:
+def _stored_mappings(state: CommitState, table_id: int) -> dict[NameMapping, int]:
     source = t.column_mapping.c
     query = select(source.mapping_id).where(source.table_id == table_id, source.type == "map_by_name")
     ids: list[int] = list(state.connection.scalars(query))
-    return {mapping: known_id for known_id, mapping in read_mappings(state.connection, state.database, ids).items()}
+    return {mapping: known_id for known_id, mapping in read_mappings(state.connection, ids).items()}
 
 
-def _write(state: CommitState, table_id: int, new_id: int, mapping: NameMapping) -> None:
+def _write_mapping(state: CommitState, table_id: int, new_id: int, mapping: NameMapping) -> None:
     state.add(t.column_mapping, mapping_id=new_id, table_id=table_id, type="map_by_name")
-    next_id = 0
+    column_ids = count()
 
     def write(fields: Iterable[MappedField], parent: int | None) -> None:
-        nonlocal next_id
         for field in fields:
-            column_id = next_id
-            next_id += 1
+            column_id = next(column_ids)
             state.add(
                 t.name_mapping,
                 mapping_id=new_id,

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import MetaData as SqlMetaData
-from sqlalchemy import Table as SqlTable
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.sql.elements import quoted_name
 
 from ...errors import ConflictError
 from ...format.changes import Kind
@@ -19,52 +16,51 @@ from ...format.files import FlushedFile
 from ...format.objects import Table
 from ..staged import Flush
 from ..store import tables as t
-from ..store.inlined import clause, positions, registered
+from ..store.inlined import data_table, delete_table, drop_table, registered
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
 from .stats import double_columns, float_columns, without_bounds_of
 
 
-def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+def write_flush(state: CommitState, table: Table, flush: Flush) -> None:
     """Register the files of a flush and remove their rows and deletes from the catalog.
 
     Args:
         state: the commit.
-        table: the table.
-        table_id: its id in the catalog.
+        table: the table's definition, with its id in the catalog.
         flush: the files, and the rows and deletes that they replace.
 
     Raises:
         ConflictError: inlined rows or deletes changed since they were read.
     """
-    _drop_superseded(state, table_id)
+    _drop_superseded(state, table.table_id)
     _remove_rows(state, table, flush)
-    doubles = double_columns(state, table, table_id)
+    doubles = double_columns(state, table)
     for flushed in flush.files:
         exact = replace(flushed, file=without_bounds_of(flushed.file, doubles & float_columns(flushed.columns)))
-        _write_file(state, table, table_id, exact, flush.partition_id)
-    write_flushed_deletes(state, table, table_id, flush)
+        _write_file(state, table, exact, flush.partition_id)
+    write_flushed_deletes(state, table, flush)
     added = sum(flushed.file.size_bytes for flushed in flush.files)
-    grown = update(t.table_stats).where(t.table_stats.c.table_id == table_id)
+    grown = update(t.table_stats).where(t.table_stats.c.table_id == table.table_id)
     state.connection.execute(grown.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
     if flush.delete_files or any(flushed.delete_file is not None for flushed in flush.files):
-        state.log(Kind.DELETED_FROM_TABLE, table_id)
+        state.log(Kind.DELETED_FROM_TABLE, table.table_id)
 
 
 def _remove_rows(state: CommitState, table: Table, flush: Flush) -> None:
     for name, expected in flush.rows.items():
-        source = clause(state.connection, name)
+        source = data_table(state.connection, name)
         removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
         _require(removed == expected, table)
 
 
-def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+def write_flushed_deletes(state: CommitState, table: Table, flush: Flush) -> None:
     """Register the delete files of committed data files and remove their deletes from the catalog; for the arguments see `write_flush`.
 
     Raises:
         ConflictError: inlined deletes changed since they were read.
     """
-    state.log(Kind.INLINE_FLUSH, table_id)
+    state.log(Kind.INLINE_FLUSH, table.table_id)
     superseded = supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
     for file in flush.delete_files:
         assert file.min_snapshot is not None
@@ -72,7 +68,6 @@ def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush
         write_delete_file(
             state,
             table,
-            table_id,
             file,
             data_file_id=file.data_file_id,
             begin_snapshot=file.min_snapshot,
@@ -80,7 +75,7 @@ def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush
             end_snapshot=None if old is None else old.end_snapshot,
         )
     if flush.deletes:
-        entries = positions(state.connection, table_id)
+        entries = delete_table(state.connection, table.table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
         _require(removed >= flush.deletes, table)
 
@@ -100,16 +95,15 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
     that empties it; DuckDB's own flush drops it immediately.
     """
     source = t.inlined_data_tables
-    for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
-        if state.connection.execute(select(func.count()).select_from(clause(state.connection, name))).scalar_one():
+    for name, version in registered(state.connection, table_id)[:-1]:
+        if state.connection.execute(select(func.count()).select_from(data_table(state.connection, name))).scalar_one():
             continue
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
-        table = SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)
-        state.database.dialect.drop_table(state.connection, table)
+        drop_table(state.connection, name)
         state.increase_schema_version()
 
 
-def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:
+def _write_file(state: CommitState, table: Table, flushed: FlushedFile, partition_id: int | None) -> None:
     file_id = state.new_file_id()
     entry = FileEntry(
         file_id,
@@ -118,8 +112,8 @@ def _write_file(state: CommitState, table: Table, table_id: int, flushed: Flushe
         partition_id=partition_id if flushed.file.partition_values else None,
         partial_max=flushed.partial_max,
     )
-    write_data_file(state, table, table_id, flushed.file, entry)
+    write_data_file(state, table, flushed.file, entry)
     deletes = flushed.delete_file
     if deletes is not None:
         assert deletes.min_snapshot is not None
-        write_delete_file(state, table, table_id, deletes, data_file_id=file_id, begin_snapshot=deletes.min_snapshot)
+        write_delete_file(state, table, deletes, data_file_id=file_id, begin_snapshot=deletes.min_snapshot)

@@ -25,9 +25,9 @@ from ...format.objects import Column, Table
 from ..read.column_history import read_history
 from ..staged import StagedRows
 from ..store import tables as t
-from ..store.database import batches
+from ..store.database import change_with_ids
 from ..store.dialects import CatalogDialect
-from ..store.inlined import clause, data_table_name, registered, stored_names
+from ..store.inlined import InlinedTable, data_table, data_table_name, registered, stored_names
 from .columns import layout_changed
 from .state import CommitState
 
@@ -50,22 +50,21 @@ def can_inline_rows(dialect: CatalogDialect, columns: Sequence[Column], rows: It
     return True
 
 
-def write_inlined(state: CommitState, table_id: int, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
+def write_inlined(state: CommitState, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
     """Insert staged rows into the inlined-data table.
 
     Args:
         state: the attempt to commit.
-        table_id: the table's id in the catalog, which a new table gets only now.
-        table: the table's definition.
+        table: the table's definition, with its id in the catalog.
         staged: the rows.
         first_row_id: the row id of the row with the offset 0.
 
     Raises:
         LakeError: the table was altered after the insert, and its new columns cannot be inlined.
     """
-    name = _table_for(state, table_id, table)
+    name = _table_for(state, table)
     columns = table.columns
-    target = clause(state.connection, name, stored_names(state.connection, state.database.dialect, name, columns))
+    target = data_table(state.connection, name, stored_names(state.connection, InlinedTable(name, columns)))
     keys = [f"c{index}" for index in range(len(columns))]
     fixed: dict[str, Any] = {"row_id": bindparam("r"), "begin_snapshot": bindparam("b")}
     places: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))
@@ -73,12 +72,12 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
     rows = [
         {"r": first_row_id + offset, "b": state.snapshot_id, **{key: cell(v, c) for key, v, c in zip(keys, values, columns, strict=True)}}
         for part in staged
-        for offset, values in zip(part.offsets, with_current_columns(part, columns), strict=True)
+        for offset, values in zip(part.offsets, _with_current_columns(part, columns), strict=True)
     ]
     state.connection.execute(target.insert().values({**fixed, **places}), rows)
 
 
-def with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+def _with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
     """Convert staged rows to the table's current columns, because a statement after the insert may have altered the table."""
     if staged.columns == tuple(columns):
         return list(staged.rows)
@@ -107,7 +106,7 @@ def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Colum
         table_id: the table.
         columns: its new columns; None if they are the same by position.
     """
-    found = registered(state.connection, [table_id]).get(table_id)
+    found = registered(state.connection, table_id)
     if not found:
         return
     versions = t.schema_versions.c
@@ -119,7 +118,7 @@ def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Colum
         _create(state, table_id, columns)
 
 
-def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
+def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None = None) -> int:
     """End live rows of an inlined-data table, and return how many rows were ended.
 
     Args:
@@ -127,20 +126,20 @@ def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Colle
         name: the inlined-data table.
         snapshot_id: the snapshot that ends the rows.
         row_ids: the rows to end; None for all.
-        size: the maximum number of row ids in one statement.
     """
-    source = clause(connection, name)
+    source = data_table(connection, name)
     statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
     if row_ids is None:
         return connection.execute(statement).rowcount
-    return sum(connection.execute(statement.where(source.c.row_id.in_(batch))).rowcount for batch in batches(row_ids, size))
+    return change_with_ids(connection, statement, source.c.row_id, row_ids)
 
 
-def _table_for(state: CommitState, table_id: int, table: Table) -> str:
+def _table_for(state: CommitState, table: Table) -> str:
     """Return the inlined-data table with the table's current columns, creating it if necessary."""
+    table_id = table.table_id
     if table_id in state.inlined_tables:
         return state.inlined_tables[table_id]
-    found = registered(state.connection, [table_id]).get(table_id)
+    found = registered(state.connection, table_id)
     if found:
         name, version = found[-1]
         if not layout_changed(read_history(state.connection, table_id).layout(version), table.columns):

@@ -6,7 +6,6 @@ reference implementation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -22,6 +21,8 @@ from .columns import layout_changed, write_column_comments, write_columns, write
 from .inlined import alter_data_tables
 from .state import CommitState
 
+_Definition = Schema | Table | View
+
 
 def write_objects(state: CommitState) -> None:
     """Write drops first, so that names are free; then schemas, tables, views and restored macros."""
@@ -30,14 +31,14 @@ def write_objects(state: CommitState) -> None:
         if schema is not None:
             _write_schema(state, schema_id, schema)
     for table_id, table in state.staged.tables.items():
-        before = state.base.by_id(table_id) if table_id >= 0 else None
+        before = state.base.by_id(table_id)
         if table is not None and isinstance(before, Table):
             _alter_table(state, before, table)
         elif table is not None:
             _create_table(state, table)
     _write_interim_columns(state)
     for view_id, view in state.staged.views.items():
-        before = state.base.by_id(view_id) if view_id >= 0 else None
+        before = state.base.by_id(view_id)
         if view is not None:
             _write_view(state, before if isinstance(before, View) else None, view)
     for macro_id, macro in state.staged.restored_macros.items():
@@ -85,7 +86,7 @@ def _restore_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
 
 
 def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
-    before: Mapping[str, str] = {}
+    before = None
     if schema_id < 0:
         path, is_relative = relative_to(state.data_path, schema.path)
         state.add(
@@ -99,21 +100,21 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
         )
         state.log(Kind.CREATED_SCHEMA, schema=schema.name)
     else:
-        committed = state.base.schema(schema.name)
-        before = {} if committed is None else _tags(committed.comment, committed.tags)
-    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), unlogged=schema_id >= 0)
+        before = state.base.schema(schema.name)
+    _write_tags(state, state.catalog_id(schema_id), before, schema, unlogged=schema_id >= 0)
 
 
 def _create_table(state: CommitState, table: Table) -> None:
     table_id = state.catalog_id(table.table_id)
-    _write_table_row(state, table_id, table)
+    table = replace(table, table_id=table_id)
+    _write_table_row(state, table)
     write_columns(state, table_id, (), table.columns)
     write_column_comments(state, table_id, (), table.columns)
     if table.partitioning is not None:
-        _write_partitioning(state, table_id, table)
+        _write_partitioning(state, table)
     if table.sorting:
-        _write_sorting(state, table_id, table)
-    _write_tags(state, table_id, {}, _tags(table.comment, _committed(state, table)))
+        _write_sorting(state, table)
+    _write_tags(state, table_id, None, table)
     state.add_schema_version(table_id)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
 
@@ -123,19 +124,19 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
     renamed = (before.schema_name, before.name) != (table.schema_name, table.name)
     if renamed:
         state.end(t.table, t.table.c.table_id, [table_id])
-        _write_table_row(state, table_id, table)
+        _write_table_row(state, table)
         state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
     structural = write_columns(state, table_id, before.columns, table.columns)
     repartitioned = before.partitioning != table.partitioning
     if repartitioned:
         state.end(t.partition_info, t.partition_info.c.table_id, [table_id])
-        _write_partitioning(state, table_id, table)
+        _write_partitioning(state, table)
     if before.sorting != table.sorting:
         state.end(t.sort_info, t.sort_info.c.table_id, [table_id])
         if table.sorting:
-            _write_sorting(state, table_id, table)
+            _write_sorting(state, table)
     write_column_comments(state, table_id, before.columns, table.columns)
-    _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, _committed(state, table)))
+    _write_tags(state, table_id, before, table)
     if renamed or structural or repartitioned:
         alter_data_tables(state, table_id, table.columns if layout_changed(before.columns, table.columns) else None)
         state.add_schema_version(table_id)
@@ -146,19 +147,19 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
 def _write_interim_columns(state: CommitState) -> None:
     """Write the interim columns of all tables that get files, also of unchanged ones, whose names may have been changed back."""
     for table_id, rows in state.staged.rows.items():
-        before = state.base.by_id(table_id) if table_id >= 0 and rows.files else None
+        before = state.base.by_id(table_id) if rows.files else None
         after = state.staged.tables.get(table_id, before)
         if rows.files and isinstance(after, Table):
             known = (*(before.columns if isinstance(before, Table) else ()), *after.columns)
             write_interim_columns(state, state.catalog_id(table_id), rows.layouts(), known)
 
 
-def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
+def _write_table_row(state: CommitState, table: Table) -> None:
     schema = state.schema_named(table.schema_name)
     path, is_relative = relative_to(schema.path, table.path)
     state.add(
         t.table,
-        table_id=table_id,
+        table_id=table.table_id,
         table_uuid=table.uuid,
         begin_snapshot=state.snapshot_id,
         schema_id=state.catalog_id(schema.schema_id),
@@ -168,32 +169,32 @@ def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
     )
 
 
-def _write_partitioning(state: CommitState, table_id: int, table: Table) -> None:
+def _write_partitioning(state: CommitState, table: Table) -> None:
     """Write a partition spec; a row without keys means unpartitioned. A spec that the table had before still has its keys."""
     partitioning = table.partitioning
     partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
-    state.add(t.partition_info, partition_id=partition_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    state.add(t.partition_info, partition_id=partition_id, table_id=table.table_id, begin_snapshot=state.snapshot_id)
     if partitioning is not None and partitioning.partition_id >= 0:
         return
     for index, key in enumerate(() if partitioning is None else partitioning.fields):
         state.add(
             t.partition_column,
             partition_id=partition_id,
-            table_id=table_id,
+            table_id=table.table_id,
             partition_key_index=index,
             column_id=key.column_id,
             transform=key.transform,
         )
 
 
-def _write_sorting(state: CommitState, table_id: int, table: Table) -> None:
+def _write_sorting(state: CommitState, table: Table) -> None:
     sort_id = state.new_catalog_id()
-    state.add(t.sort_info, sort_id=sort_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    state.add(t.sort_info, sort_id=sort_id, table_id=table.table_id, begin_snapshot=state.snapshot_id)
     for index, key in enumerate(table.sorting):
         state.add(
             t.sort_expression,
             sort_id=sort_id,
-            table_id=table_id,
+            table_id=table.table_id,
             sort_key_index=index,
             expression=key.expression,
             dialect=key.dialect,
@@ -223,27 +224,25 @@ def _write_view(state: CommitState, before: View | None, view: View) -> None:
         state.log(Kind.CREATED_VIEW, schema=view.schema_name, name=view.name)
     else:
         state.log(Kind.ALTERED_VIEW, view_id)
-    old = {} if before is None else _tags(before.comment, before.tags)
-    _write_tags(state, view_id, old, _tags(view.comment, view.tags))
+    _write_tags(state, view_id, before, view)
 
 
-def _committed(state: CommitState, table: Table) -> Mapping[str, str]:
-    return committed(table.tags, state.snapshot_id, state.catalog_id)
+def _tags(definition: _Definition | None) -> dict[str, str]:
+    """Return the rows of `ducklake_tag` of an object: key → value; none for one that does not exist."""
+    if definition is None:
+        return {}
+    return dict(definition.tags) if definition.comment is None else {**definition.tags, "comment": definition.comment}
 
 
-def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:
-    return dict(tags) if comment is None else {**tags, "comment": comment}
-
-
-def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, unlogged: bool = False) -> None:
-    """Write changed tags; a removed comment leaves a row with NULL, as in the reference implementation.
+def _write_tags(state: CommitState, object_id: int, before: _Definition | None, after: _Definition, *, unlogged: bool = False) -> None:
+    """Write the changed tags of an object; a removed comment leaves a row with NULL, as in the reference implementation.
 
     With `unlogged`, also end rows that a concurrent writer may have added: changes of a schema's tags are not logged, so they never
     conflict.
     """
-    changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    for key in changed:
-        if key in before or unlogged:
+    old, new = _tags(before), committed(_tags(after), state.snapshot_id, state.catalog_id)
+    for key in sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
+        if key in old or unlogged:
             state.end(t.tag, t.tag.c.object_id, [object_id], t.tag.c.key == key)
-        if key in after or key == "comment":
-            state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=after.get(key))
+        if key in new or key == "comment":
+            state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=new.get(key))

@@ -30,9 +30,7 @@ def set_options(connection: Connection, options: Iterable[StoredOption]) -> None
         same_option &= table.c.scope_id.is_not_distinct_from(option.scope_id)
         if option.value is None:
             connection.execute(table.delete().where(same_option))
-        elif connection.execute(select(table.c.key).where(same_option)).first() is not None:
-            connection.execute(table.update().where(same_option).values(value=option.value))
-        else:
+        elif not connection.execute(table.update().where(same_option).values(value=option.value)).rowcount:
             connection.execute(table.insert().values(key=option.key, value=option.value, scope=option.scope, scope_id=option.scope_id))
 
 

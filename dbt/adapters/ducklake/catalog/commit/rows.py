@@ -5,7 +5,7 @@ Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from ...format.changes import Kind
 from ...format.files import ColumnStats, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
 from ..read.column_history import read_history
-from ..staged import RestoredRows, RowChanges, StagedFile
+from ..read.row_state import TableStats, read_table_stats
+from ..staged import RestoredRows, RowChanges, StagedFile, StagedRows
 from ..store import tables as t
 from ..store.inlined import registered
 from .compaction import write_compaction
@@ -23,10 +24,8 @@ from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
 from .stats import (
-    TableStats,
     double_columns,
     former_float_columns,
-    read_table_stats,
     without_bounds_of,
     without_former_bounds,
     write_table_stats,
@@ -46,61 +45,59 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
     for staged_id, changes in state.staged.rows.items():
         if not changes.has_changes:
             continue
-        table = state.table(staged_id)
-        table_id = state.catalog_id(staged_id)
+        table = replace(state.table(staged_id), table_id=state.catalog_id(staged_id))
         if changes.truncated:
-            _end_everything(state, table_id)
-        _end_files(state, table, table_id, changes)
-        _end_inlined(state, table, table_id, changes)
+            _end_everything(state, table)
+        else:
+            _end_files(state, table, changes)
+            _end_inlined(state, table, changes)
         file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
-        _write_delete_files(state, table, table_id, changes, file_ids)
+        _write_delete_files(state, table, changes, file_ids)
         if changes.flush is not None and (changes.truncated or changes.restored is not None):
-            write_flushed_deletes(state, table, table_id, changes.flush)
+            write_flushed_deletes(state, table, changes.flush)
         elif changes.flush is not None:
-            write_flush(state, table, table_id, changes.flush)
+            write_flush(state, table, changes.flush)
         if changes.compaction is not None:
-            write_compaction(state, table, table_id, changes.compaction)
+            write_compaction(state, table, changes.compaction)
         if changes.restored is not None:
-            write_restored(state, table, table_id, changes.restored)
+            _write_restored(state, table, changes.restored)
         if changes.adds_rows:
             changes = without_former_bounds(table, changes)
-            stats = read_table_stats(state.connection, table_id)
+            stats = read_table_stats(state.connection, table.table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
-            _write_files(state, table, table_id, changes, file_ids, stats)
-            _write_inlined(state, table, table_id, changes, stats)
-            write_table_stats(state, table_id, table, stats, changes)
+            _write_files(state, table, changes, file_ids, stats)
+            if changes.inlined:
+                _write_inlined(state, table, changes.inlined, stats.next_row_id, with_files=bool(changes.files))
+            write_table_stats(state, table, stats, changes)
 
 
-def _end_everything(state: CommitState, table_id: int) -> None:
+def _end_everything(state: CommitState, table: Table) -> None:
     """End all data files and inlined rows of a table."""
-    if state.end(t.data_file, t.data_file.c.table_id, [table_id]):
-        state.log(Kind.DELETED_FROM_TABLE, table_id)
+    if state.end(t.data_file, t.data_file.c.table_id, [table.table_id]):
+        state.log(Kind.DELETED_FROM_TABLE, table.table_id)
     ended = 0
-    for name, _ in registered(state.connection, [table_id]).get(table_id, []):
-        ended += end_rows(state.connection, name, state.snapshot_id, None, state.database.dialect.batch_size)
+    for name, _ in registered(state.connection, table.table_id):
+        ended += end_rows(state.connection, name, state.snapshot_id)
     if ended:
-        state.log(Kind.INLINED_DELETE, table_id)
+        state.log(Kind.INLINED_DELETE, table.table_id)
 
 
-def _end_files(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
-    if not changes.ended_files or changes.truncated:
+def _end_files(state: CommitState, table: Table, changes: RowChanges) -> None:
+    if not changes.ended_files:
         return
-    ended = state.end(t.data_file, t.data_file.c.data_file_id, changes.ended_files, t.data_file.c.table_id == table_id)
+    ended = state.end(t.data_file, t.data_file.c.data_file_id, changes.ended_files, t.data_file.c.table_id == table.table_id)
     if ended != len(changes.ended_files):
         raise _rows_moved(table)
-    state.log(Kind.DELETED_FROM_TABLE, table_id)
+    state.log(Kind.DELETED_FROM_TABLE, table.table_id)
 
 
-def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
-    if changes.truncated:
-        return
-    size = state.database.dialect.batch_size
+def _end_inlined(state: CommitState, table: Table, changes: RowChanges) -> None:
     for name, row_ids in changes.ended_inlined.items():
         if not row_ids:
             continue
-        if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids), size) != len(row_ids):
+        if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids)) != len(row_ids):
             raise _rows_moved(table)
-        state.log(Kind.INLINED_DELETE, table_id)
+        state.log(Kind.INLINED_DELETE, table.table_id)
 
 
 def _rows_moved(table: Table) -> ConflictError:
@@ -111,15 +108,17 @@ def _rows_moved(table: Table) -> ConflictError:
     )
 
 
-def _write_delete_files(state: CommitState, table: Table, table_id: int, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
+def _write_delete_files(state: CommitState, table: Table, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
+    if not changes.delete_files:  # building the statement takes longer than most commits without it
+        return
     committed = [file_id for file_id in changes.delete_files if file_id >= 0]
     superseded = supersede_delete_files(state, table, committed)
     for file_id, staged in changes.delete_files.items():
         begin, partial_max = _lifetime(state, staged.file, superseded.get(file_id))
         target = file_ids.get(file_id, file_id)
-        write_delete_file(state, table, table_id, staged.file, data_file_id=target, begin_snapshot=begin, partial_max=partial_max)
+        write_delete_file(state, table, staged.file, data_file_id=target, begin_snapshot=begin, partial_max=partial_max)
     if committed:
-        state.log(Kind.DELETED_FROM_TABLE, table_id)
+        state.log(Kind.DELETED_FROM_TABLE, table.table_id)
 
 
 def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[int, int | None]:
@@ -139,7 +138,6 @@ def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[in
 def _write_files(
     state: CommitState,
     table: Table,
-    table_id: int,
     changes: RowChanges,
     file_ids: Mapping[int, int],
     stats: TableStats,
@@ -151,16 +149,14 @@ def _write_files(
             row_id_start=stats.next_row_id + staged.row_id_offset,
             partition_id=state.known_id(staged.partition_id),
         )
-        write_data_file(state, table, table_id, staged.file, entry)
-        state.log(Kind.INSERTED_INTO_TABLE, table_id)
+        write_data_file(state, table, staged.file, entry)
+        state.log(Kind.INSERTED_INTO_TABLE, table.table_id)
 
 
-def _write_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges, stats: TableStats) -> None:
-    if not changes.inlined:
-        return
-    write_inlined(state, table_id, table, changes.inlined, stats.next_row_id)
-    state.log(Kind.INLINED_INSERT, table_id)
-    if not changes.files:
+def _write_inlined(state: CommitState, table: Table, staged: Sequence[StagedRows], first_row_id: int, *, with_files: bool) -> None:
+    write_inlined(state, table, staged, first_row_id)
+    state.log(Kind.INLINED_INSERT, table.table_id)
+    if not with_files:
         state.new_file_id()  # DuckDB caches table statistics by this counter, so it must increase without a file too
 
 
@@ -174,33 +170,30 @@ def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assum
         )
 
 
-def write_restored(state: CommitState, table: Table, table_id: int, restored: RestoredRows) -> None:
+def _write_restored(state: CommitState, table: Table, restored: RestoredRows) -> None:
     """Register restored files and insert restored inlined rows. They keep their row ids; the table statistics are widened."""
-    stats = read_table_stats(state.connection, table_id)
+    stats = read_table_stats(state.connection, table.table_id)
     if restored.former_id is not None:
-        _write_column_history(state, table, table_id, restored.former_id)
+        _write_column_history(state, table, restored.former_id)
         stats = TableStats(next_row_id=read_table_stats(state.connection, restored.former_id).next_row_id)
-    former_floats = former_float_columns(state, table_id, *(() if restored.former_id is None else (restored.former_id,)))
-    floats = double_columns(state, table, table_id) & former_floats
+    former_floats = former_float_columns(state, table.table_id, *(() if restored.former_id is None else (restored.former_id,)))
+    floats = double_columns(state, table) & former_floats
     for each in restored.files:
         file_id = state.new_file_id()
         entry = FileEntry(file_id, state.snapshot_id, each.row_id_start, state.known_id(each.partition_id))
-        write_data_file(state, table, table_id, without_bounds_of(each.file, floats), entry)
+        write_data_file(state, table, without_bounds_of(each.file, floats), entry)
         if each.delete_file is not None:
-            write_delete_file(state, table, table_id, each.delete_file, data_file_id=file_id, begin_snapshot=state.snapshot_id)
-        state.log(Kind.INSERTED_INTO_TABLE, table_id)
+            write_delete_file(state, table, each.delete_file, data_file_id=file_id, begin_snapshot=state.snapshot_id)
+        state.log(Kind.INSERTED_INTO_TABLE, table.table_id)
     if restored.inlined is not None:
-        write_inlined(state, table_id, table, [restored.inlined], 0)
-        state.log(Kind.INLINED_INSERT, table_id)
-        if not restored.files:
-            state.new_file_id()  # DuckDB caches table statistics by this counter, so it must increase without a file too
+        _write_inlined(state, table, [restored.inlined], 0, with_files=bool(restored.files))
     if restored.files or restored.inlined is not None:
         files = tuple(StagedFile(0, _known_bounds(each.file, restored.retyped), 0) for each in restored.files)
         inlined = () if restored.inlined is None else (restored.inlined,)
-        write_table_stats(state, table_id, table, stats, RowChanges(files, inlined))
+        write_table_stats(state, table, stats, RowChanges(files, inlined))
 
 
-def _write_column_history(state: CommitState, table: Table, table_id: int, former_id: int) -> None:
+def _write_column_history(state: CommitState, table: Table, former_id: int) -> None:
     """Copy the column history of the dropped or cloned table as rows that no snapshot sees.
 
     The files contain these columns, so their ids must not be reused, and their names and types are needed to read the files.
@@ -210,7 +203,7 @@ def _write_column_history(state: CommitState, table: Table, table_id: int, forme
     """
     known: set[tuple[Any, ...]] = set()
     for row in read_history(state.connection, former_id).rows:
-        values = {**asdict(row), "table_id": table_id, "begin_snapshot": state.snapshot_id, "end_snapshot": state.snapshot_id}
+        values = {**asdict(row), "table_id": table.table_id, "begin_snapshot": state.snapshot_id, "end_snapshot": state.snapshot_id}
         if tuple(values.values()) not in known:
             known.add(tuple(values.values()))
             state.add(t.column, **values)

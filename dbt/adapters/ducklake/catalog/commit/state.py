@@ -23,7 +23,7 @@ from ...format.objects import Schema, Snapshot, Table
 from ..read.reader import SnapshotReader
 from ..staged import Staged
 from ..store import tables as t
-from ..store.database import Database, batches, insert_rows
+from ..store.database import Database, change_with_ids, insert_rows
 
 _INSERT_ORDER = (
     *(t.schema, t.table, t.column, t.partition_info, t.partition_column, t.view, t.macro, t.tag, t.column_tag),
@@ -111,14 +111,12 @@ class CommitState:
         if not ids:  # building the statement takes longer than most commits without it
             return 0
         statement = update(table).where(table.c.end_snapshot.is_(None), *also).values(end_snapshot=self.snapshot_id)
-        return sum(
-            self.connection.execute(statement.where(key.in_(batch))).rowcount for batch in batches(ids, self.database.dialect.batch_size)
-        )
+        return change_with_ids(self.connection, statement, key, ids)
 
     def remove(self, table: MetadataTable, key: ColumnElement[Any], ids: Sequence[int], *also: ColumnElement[bool]) -> None:
         """Delete the rows with these ids physically."""
-        for batch in batches(ids, self.database.dialect.batch_size):
-            self.connection.execute(delete(table).where(key.in_(batch), *also))
+        if ids:
+            change_with_ids(self.connection, delete(table).where(*also), key, ids)
 
     def schema_named(self, name: str) -> Schema:
         """Return the committed or staged schema of a staged object.
@@ -141,7 +139,7 @@ class CommitState:
         Raises:
             LakeError: the table does not exist.
         """
-        found = self.staged.tables.get(table_id) or (self.base.by_id(table_id) if table_id >= 0 else None)
+        found = self.staged.tables.get(table_id) or self.base.by_id(table_id)
         if not isinstance(found, Table):
             raise LakeError(f"rows were staged for a table with the id {table_id}, which does not exist")
         return found

@@ -9,56 +9,31 @@ existing rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.engine import Connection
 
 from ...format.files import ColumnStats, WrittenFile
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
 from ...format.statistics import decode, merge_stats
+from ..read.row_state import TableStats
 from ..staged import RowChanges
 from ..store import tables as t
-from ..store.database import batches
-from ..store.row_rules import checked
 from .state import CommitState
 
 
-@dataclass(frozen=True)
-class TableStats:
-    """A row of `ducklake_table_stats`; `exists` is false before the first insert."""
-
-    record_count: int = 0
-    next_row_id: int = 0
-    size_bytes: int = 0
-    exists: bool = False
-
-
-def read_table_stats(connection: Connection, table_id: int) -> TableStats:
-    """Return the stored statistics of a table, or zeros.
-
-    Raises:
-        LakeError: the row is damaged.
-    """
-    row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
-    if row is None:
-        return TableStats()
-    checked(t.table_stats, [row])
-    return TableStats(row.record_count, row.next_row_id, row.file_size_bytes, True)
-
-
-def write_table_stats(state: CommitState, table_id: int, table: Table, stats: TableStats, changes: RowChanges) -> None:
+def write_table_stats(state: CommitState, table: Table, stats: TableStats, changes: RowChanges) -> None:
     """Add the staged files and inlined rows to the counts and widen the bounds."""
     files = [staged.file for staged in changes.files]
     rows = sum(file.record_count for file in files) + sum(len(staged.rows) for staged in changes.inlined)
     if stats.exists:
-        state.connection.execute(delete(t.table_stats).where(t.table_stats.c.table_id == table_id))
+        state.connection.execute(delete(t.table_stats).where(t.table_stats.c.table_id == table.table_id))
     state.add(
         t.table_stats,
-        table_id=table_id,
+        table_id=table.table_id,
         record_count=stats.record_count + rows,
         next_row_id=stats.next_row_id + changes.reserved_row_ids,
         file_size_bytes=stats.size_bytes + sum(file.size_bytes for file in files),
@@ -73,7 +48,7 @@ def write_table_stats(state: CommitState, table_id: int, table: Table, stats: Ta
         )
         for column_id, leaf in leaves.items()
     }
-    _write_columns(state, table_id, leaves, added, stats)
+    _write_columns(state, table, leaves, added, stats)
 
 
 def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
@@ -85,7 +60,7 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
 
     def known(written: Iterable[ColumnStats], columns: Iterable[Column]) -> tuple[ColumnStats, ...]:
         former = {leaf.column_id for column in columns for leaf in column.walk() if types.get(leaf.column_id, leaf.type) != leaf.type}
-        return tuple(without_bounds(each) if each.column_id in former else each for each in written)
+        return tuple(_without_bounds(each) if each.column_id in former else each for each in written)
 
     files = tuple(
         replace(staged, file=replace(staged.file, column_stats=known(staged.file.column_stats, staged.columns))) for staged in changes.files
@@ -94,14 +69,14 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
     return replace(changes, files=files, inlined=inlined)
 
 
-def double_columns(state: CommitState, table: Table, table_id: int) -> frozenset[int]:
+def double_columns(state: CommitState, table: Table) -> frozenset[int]:
     """Return the ids of the columns that are float64, also if a concurrent writer changed their type since the transaction began.
 
     A file in which such a column is float32 gets no bounds in it. DuckDB casts the text of a bound to the new type, and the shortest text
     of a float32 is not its exact value.
     """
     source = t.column
-    live = (source.c.table_id == table_id, source.c.end_snapshot.is_(None), func.lower(source.c.column_type) == "float64")
+    live = (source.c.table_id == table.table_id, source.c.end_snapshot.is_(None), func.lower(source.c.column_type) == "float64")
     changed: Iterable[int] = state.connection.execute(select(source.c.column_id).where(*live)).scalars()
     return frozenset({leaf.column_id for leaf in _walk(table) if leaf.type == "float64"} | set(changed))
 
@@ -120,27 +95,27 @@ def former_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]:
 
 def without_bounds_of(file: WrittenFile, column_ids: frozenset[int]) -> WrittenFile:
     """Return a file without the bounds of these columns."""
-    stats = (without_bounds(each) if each.column_id in column_ids else each for each in file.column_stats)
+    stats = (_without_bounds(each) if each.column_id in column_ids else each for each in file.column_stats)
     return replace(file, column_stats=tuple(stats)) if column_ids else file
 
 
-def without_bounds(stats: ColumnStats) -> ColumnStats:
+def _without_bounds(stats: ColumnStats) -> ColumnStats:
     """Return statistics that keep their counts and prove nothing about the values."""
     return replace(stats, min_value=None, max_value=None, extra_stats=None)
 
 
 def _write_columns(
     state: CommitState,
-    table_id: int,
+    table: Table,
     leaves: dict[int, Column],
     added: dict[int, ColumnStats],
     stats: TableStats,
 ) -> None:
     """Merge the statistics of the added rows into the stored ones, and remove those whose bounds are unknown."""
     source = t.table_column_stats
-    rows = state.connection.execute(select(source).where(source.c.table_id == table_id)).all() if stats.exists else []
+    rows = state.connection.execute(select(source).where(source.c.table_id == table.table_id)).all() if stats.exists else []
     stored = {row.column_id: row for row in rows}
-    new_columns = _new_columns(state, table_id)
+    new_columns = _new_columns(state, table)
     rewritten = []
     for column_id, leaf in leaves.items():
         before = _before(stored.get(column_id), leaf, stats, column_id in new_columns)
@@ -149,10 +124,9 @@ def _write_columns(
         if before is None:
             continue
         merged = merge_stats(leaf.type, before, added[column_id])
-        if has_storable_bounds(leaf.type, merged):
-            _add(state, table_id, merged)
-    for batch in batches(rewritten, state.database.dialect.batch_size):
-        state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.column_id.in_(batch)))
+        if _has_storable_bounds(leaf.type, merged):
+            _add(state, table.table_id, merged)
+    state.remove(source, source.c.column_id, rewritten, source.c.table_id == table.table_id)
 
 
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
@@ -175,7 +149,7 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
     return ColumnStats(leaf.column_id, 0, stats.record_count, 0, value, value) if decode(leaf.type, value) is not None else None
 
 
-def has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
+def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     """Whether the bounds can be stored: both are known, or there are no values.
 
     Geometries and variants need `extra_stats` instead: the extent or the parts.
@@ -188,13 +162,12 @@ def has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     return stats.value_count == 0 or (stats.min_value is not None and stats.max_value is not None)
 
 
-def _new_columns(state: CommitState, table_id: int) -> set[int]:
-    """Return the ids of the columns that this commit adds."""
-    before = state.base.by_id(table_id)
+def _new_columns(state: CommitState, table: Table) -> set[int]:
+    """Return the ids of the columns that this commit adds to a table that exists."""
+    before = state.base.by_id(table.table_id)
     if not isinstance(before, Table):
         return set()
-    after = state.table(table_id)
-    return {column.column_id for column in _walk(after)} - set(range(before.next_column_id))
+    return {column.column_id for column in _walk(table) if column.column_id >= before.next_column_id}
 
 
 def _walk(table: Table) -> Iterable[Column]:

@@ -7,41 +7,38 @@ and sort orders of live tables.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, timezone
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, literal, select
-from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
-from sqlalchemy.sql.elements import quoted_name
 
 from ...format.paths import relative_to, resolve
 from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
-from ..read.known_files import table_directories
 from ..store import tables as t
-from ..store.database import Database, batches, insert_rows
-from ..store.inlined import delete_table_name, has_delete_table, registered
+from ..store.database import change_with_ids, insert_rows, rows_with_ids
+from ..store.dialects import dialect_of
+from ..store.inlined import delete_table_name, drop_table, find_delete_table, registered
+from ..store.known_files import table_directories
 
 _OF_TABLES = (
     *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),
-    *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables),
+    *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables, t.column_mapping),
 )
 """The metadata tables whose rows are removed with their table, by table id."""
 _OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
 """The metadata tables whose rows are removed with their data file."""
 
 
-def expirable(
-    connection: Connection, database: Database, versions: Collection[int] | None, older_than: datetime | None
-) -> list[SnapshotRecord]:
+def expirable(connection: Connection, versions: Collection[int] | None, older_than: datetime | None) -> list[SnapshotRecord]:
     """Return the snapshots that can expire, oldest first: those with the given ids, or older than a timestamp; never the newest."""
     newest = latest_snapshot(connection).snapshot_id
     if versions is not None:
         wanted = set(versions)
     else:
-        time = database.dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+        time = dialect_of(connection).comparable_timestamp(t.snapshot.c.snapshot_time)
         wanted = set(connection.scalars(select(t.snapshot.c.snapshot_id).where(time < literal(older_than, t.Timestamp()))))
     wanted.discard(newest)
     if not wanted:
@@ -50,22 +47,20 @@ def expirable(
     return [record for record in records if record.snapshot.snapshot_id in wanted]
 
 
-def expire(connection: Connection, database: Database, data_path: str, snapshot_ids: Collection[int]) -> None:
+def expire(connection: Connection, data_path: str, snapshot_ids: Collection[int]) -> None:
     """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction."""
-    size = database.dialect.batch_size
     for source in (t.snapshot, t.snapshot_changes):
-        _delete(connection, source, source.c.snapshot_id, snapshot_ids, size)
+        change_with_ids(connection, delete(source), source.c.snapshot_id, snapshot_ids)
     directories = table_directories(connection, data_path)
     tables = _tables_out_of_reach(connection)
-    _schedule_files(connection, data_path, directories, tables, size)
+    _schedule_files(connection, data_path, directories, tables)
     for table_id in tables:
-        for name, _ in registered(connection, [table_id]).get(table_id, []):
-            _drop_table(connection, database, name)
-        if has_delete_table(connection, database.schema, table_id):
-            _drop_table(connection, database, delete_table_name(table_id))
+        for name, _ in registered(connection, table_id):
+            drop_table(connection, name)
+        if find_delete_table(connection, table_id) is not None:
+            drop_table(connection, delete_table_name(table_id))
     for source in _OF_TABLES:
-        _delete(connection, source, source.c.table_id, tables, size)
-    _delete(connection, t.column_mapping, t.column_mapping.c.table_id, tables, size)
+        change_with_ids(connection, delete(source), source.c.table_id, tables)
     for source in (t.schema, t.view, t.tag, t.column_tag, t.macro):
         connection.execute(delete(source).where(_out_of_reach(source)))
     for source in (t.macro_impl, t.macro_parameters):
@@ -88,16 +83,13 @@ def _tables_out_of_reach(connection: Connection) -> list[int]:
     return sorted(lost - kept)
 
 
-def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int], size: int) -> None:
+def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int]) -> None:
     """Schedule the files that are out of reach or belong to the tables for deletion, and remove their catalog rows."""
     data, deletes = t.data_file, t.delete_file
-    files = _rows(connection, data, tables, size)
+    files = _rows(connection, data, tables)
     ids = [row.data_file_id for row in files]
-    delete_file_rows = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
-    for batch in batches(ids, size):
-        delete_file_rows |= {
-            row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))
-        }
+    delete_file_rows = {row.delete_file_id: row for row in _rows(connection, deletes, tables)}
+    delete_file_rows |= {row.delete_file_id: row for row in rows_with_ids(connection, select(deletes), deletes.c.data_file_id, ids)}
     entries = [(row.data_file_id, row) for row in files] + sorted(delete_file_rows.items())
     now = datetime.now(timezone.utc)
     scheduled = []
@@ -110,23 +102,13 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
         ended = select(data.c.data_file_id).where(_out_of_reach(data))
         for source in _OF_FILES:  # one pass each, because their rows may have no index by file
             connection.execute(delete(source).where(source.c.data_file_id.in_(ended)))
-            _delete(connection, source, source.c.table_id, tables, size)
-        _delete(connection, data, data.c.data_file_id, ids, size)
-    _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows), size)
+            change_with_ids(connection, delete(source), source.c.table_id, tables)
+        change_with_ids(connection, delete(data), data.c.data_file_id, ids)
+    change_with_ids(connection, delete(deletes), deletes.c.delete_file_id, list(delete_file_rows))
 
 
-def _rows(connection: Connection, source: MetadataTable, tables: Collection[int], size: int) -> list[Any]:
+def _rows(connection: Connection, source: MetadataTable, tables: Collection[int]) -> list[Any]:
     """Return the rows of files that are out of reach or that belong to the tables."""
-    found = {tuple(row): row for row in connection.execute(select(source).where(_out_of_reach(source)))}
-    for batch in batches(tables, size):
-        found |= {tuple(row): row for row in connection.execute(select(source).where(source.c.table_id.in_(batch)))}
-    return list(found.values())
-
-
-def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[Any], ids: Iterable[int], size: int) -> None:
-    for batch in batches(ids, size):
-        connection.execute(delete(source).where(key.in_(batch)))
-
-
-def _drop_table(connection: Connection, database: Database, name: str) -> None:
-    database.dialect.drop_table(connection, MetadataTable(quoted_name(name, True), SqlMetaData(), schema=database.schema))
+    out_of_reach = connection.execute(select(source).where(_out_of_reach(source))).all()
+    of_tables = rows_with_ids(connection, select(source), source.c.table_id, tables)
+    return list({tuple(row): row for row in (*out_of_reach, *of_tables)}.values())

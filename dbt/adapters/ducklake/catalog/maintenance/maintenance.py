@@ -16,10 +16,9 @@ from sqlalchemy.engine import Connection
 from ...errors import ConflictError
 from ...format.paths import resolve
 from ..read.history import SnapshotRecord
-from ..read.known_files import registered_files, scheduled_paths, schema_directories
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError, Database
-from ..store.dialects import CatalogDialect
+from ..store.known_files import registered_files, scheduled_paths, schema_directories
 from ..store.retries import RetrySettings
 from .expiry import expirable, expire
 
@@ -43,20 +42,28 @@ class Maintenance:
         """
 
         def work(connection: Connection) -> list[SnapshotRecord]:
-            records = expirable(connection, self.database, versions, older_than)
+            records = expirable(connection, versions, older_than)
             if records:
-                expire(connection, self.database, self.data_path, [record.snapshot.snapshot_id for record in records])
+                expire(connection, self.data_path, [record.snapshot.snapshot_id for record in records])
             return records
 
         if not dry_run:
             return self._write(work)
         with self.database.reading() as connection:
-            return expirable(connection, self.database, versions, older_than)
+            return expirable(connection, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
-        """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None."""
+        """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None, in order of this time."""
+        source = t.files_scheduled_for_deletion
+        scheduled = self.database.dialect.comparable_timestamp(source.c.schedule_start)
+        query = select(source).order_by(scheduled, source.c.data_file_id)
+        if older_than is not None:
+            query = query.where(scheduled < literal(older_than, t.Timestamp()))
         with self.database.reading() as connection:
-            return _read_scheduled(connection, self.database.dialect, self.data_path, older_than)
+            return [
+                ScheduledFile(row.data_file_id, resolve(self.data_path, row.path, row.path_is_relative), row.path, row.schedule_start)
+                for row in connection.execute(query)
+            ]
 
     def remove_scheduled_rows(self, files: Collection[ScheduledFile]) -> None:
         """Remove the catalog rows of scheduled files that have been deleted.
@@ -65,8 +72,15 @@ class Maintenance:
             ConfigurationError: the lake is opened read-only.
             ConflictError: other writers kept the catalog busy.
         """
+        source = t.files_scheduled_for_deletion.c
+
+        def work(connection: Connection) -> None:
+            for file in files:
+                row = delete(t.files_scheduled_for_deletion).where(source.data_file_id == file.file_id, source.path == file.stored_path)
+                connection.execute(row)
+
         if files:
-            self._write(lambda connection: _remove_scheduled_rows(connection, files))
+            self._write(work)
 
     def needed_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads."""
@@ -110,23 +124,3 @@ class ScheduledFile:
     """The path in the catalog, which may be relative to the data path."""
     scheduled: datetime
     """When it was scheduled."""
-
-
-def _read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
-    """Return the files that were scheduled before `older_than`, or all of them if it is None, in the order in which they were scheduled."""
-    source = t.files_scheduled_for_deletion
-    scheduled = dialect.comparable_timestamp(source.c.schedule_start)
-    query = select(source).order_by(scheduled, source.c.data_file_id)
-    if older_than is not None:
-        query = query.where(scheduled < literal(older_than, t.Timestamp()))
-    return [
-        ScheduledFile(row.data_file_id, resolve(data_path, row.path, row.path_is_relative), row.path, row.schedule_start)
-        for row in connection.execute(query)
-    ]
-
-
-def _remove_scheduled_rows(connection: Connection, files: Iterable[ScheduledFile]) -> None:
-    """Remove the catalog rows of files that have been deleted."""
-    source = t.files_scheduled_for_deletion
-    for file in files:
-        connection.execute(delete(source).where(source.c.data_file_id == file.file_id, source.c.path == file.stored_path))

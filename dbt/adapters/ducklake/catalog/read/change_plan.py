@@ -11,34 +11,31 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.engine import Connection
 
 from ...format.files import ChangePlan, DataFile, InlinedRows
 from ...format.objects import Table
 from ..store import tables as t
-from ..store.database import Database, batches
-from ..store.inlined import InlinedTable, has_delete_table, positions, read_versions, registered
-from .column_history import TableHistory, read_history
+from ..store.database import rows_with_ids
+from ..store.inlined import find_delete_table, read_versions
+from .column_history import TableHistory, inlined_tables
 from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
 
 
-def read_changes(connection: Connection, database: Database, table: Table, start: int, end: int) -> ChangePlan:
+def read_changes(connection: Connection, table: Table, history: TableHistory, start: int, end: int) -> ChangePlan:
     """Return the plan for the snapshots from `start` through `end`; `table` is the definition at `end`."""
-    history = read_history(connection, table.table_id)
     delete_files = _delete_files(connection, table, end)
-    inlined_deletes: Mapping[int, Mapping[int, int]] = {}
-    if has_delete_table(connection, database.schema, table.table_id):
-        inlined_deletes = _inlined_deletes(connection, table.table_id, end)
+    inlined_deletes = _inlined_deletes(connection, table.table_id, end)
     with_deletes = {
         *(file_id for file_id, files in delete_files.items() if any(_may_reach(row, start) for row in files)),
         *(file_id for file_id, snapshots in inlined_deletes.items() if any(snapshot >= start for snapshot in snapshots.values())),
     }
     rows = _data_files(connection, table.table_id, start, end, with_deletes)
-    mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
+    mappings = read_mappings(connection, {row.mapping_id for row in rows if row.mapping_id is not None})
     files = [(row, data_file(row, table, mappings)) for row in rows]
     deletes = {file_id: tuple(filter(None, (delete_file(row, table, end) for row in group))) for file_id, group in delete_files.items()}
-    begun, ended = _inlined(connection, database, table, history, start, end)
+    begun, ended = _inlined(connection, table, history, start, end)
     plan = history.plan(table)
     end_snapshots = {
         row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end
@@ -70,8 +67,8 @@ def _data_files(connection: Connection, table_id: int, start: int, end: int, wit
     began = and_(data.c.begin_snapshot <= end, or_(data.c.begin_snapshot >= start, data.c.partial_max >= start))
     condition = and_(data.c.table_id == table_id, or_(began, data.c.end_snapshot.between(start, end)))
     rows = {row.data_file_id: row for row in connection.execute(select(data).where(condition))}
-    for batch in batches(sorted(set(with_deletes) - rows.keys()), 500):
-        rows.update({row.data_file_id: row for row in connection.execute(select(data).where(data.c.data_file_id.in_(batch)))})
+    others = rows_with_ids(connection, select(data), data.c.data_file_id, sorted(set(with_deletes) - rows.keys()))
+    rows.update({row.data_file_id: row for row in others})
     return [rows[file_id] for file_id in sorted(rows)]
 
 
@@ -118,31 +115,31 @@ def _may_reach(row: Any, start: int) -> bool:
 
 def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[int, dict[int, int]]:
     """Return data file id → position → the first snapshot that deleted it."""
-    source = positions(connection, table_id)
-    query = select(source.c.file_id, source.c.row_id, source.c.begin_snapshot).where(source.c.begin_snapshot <= end)
     by_file: dict[int, dict[int, int]] = defaultdict(dict)
-    rows: list[Any] = list(connection.execute(query))
-    for file_id, position, snapshot in rows:
-        known = by_file[file_id].get(position, snapshot)
-        by_file[file_id][position] = min(known, snapshot)
+    source = find_delete_table(connection, table_id)
+    if source is not None:
+        position = source.c.file_id, source.c.row_id
+        query = select(*position, func.min(source.c.begin_snapshot)).where(source.c.begin_snapshot <= end).group_by(*position)
+        for row in connection.execute(query):
+            by_file[row[0]][row[1]] = row[2]
     return by_file
 
 
 def _inlined(
-    connection: Connection, database: Database, table: Table, history: TableHistory, start: int, end: int
+    connection: Connection, table: Table, history: TableHistory, start: int, end: int
 ) -> tuple[tuple[InlinedRows, ...], tuple[InlinedRows, ...]]:
     """Return the inlined rows that began in the range, and those that ended in it."""
     begun: list[InlinedRows] = []
     ended: list[InlinedRows] = []
-    for name, version in registered(connection, [table.table_id]).get(table.table_id, []):
-        versions = read_versions(connection, database.dialect, InlinedTable(name, version, history.layout(version)), end)
+    for inlined in inlined_tables(connection, table.table_id, history):
+        versions = read_versions(connection, inlined, end)
         for snapshots, parts in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
             in_range = [(index, snapshot) for index, snapshot in enumerate(snapshots) if snapshot is not None and start <= snapshot <= end]
             if in_range:
                 parts.append(
                     InlinedRows(
-                        name,
-                        versions.columns,
+                        inlined.name,
+                        inlined.columns,
                         [versions.row_ids[index] for index, _ in in_range],
                         [snapshot for _, snapshot in in_range],
                         [versions.rows[index] for index, _ in in_range],

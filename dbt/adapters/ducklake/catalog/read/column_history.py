@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from ...format.files import ScanPlan
 from ...format.objects import Column, Table
 from ..store import tables as t
+from ..store.inlined import InlinedTable, registered
 from ..store.row_rules import checked
 from .definition_rows import column_tree
 
@@ -107,6 +108,15 @@ def with_parents(columns: Iterable[Column], parent: int | None = None) -> Iterat
     for column in columns:
         yield parent, column
         yield from with_parents(column.children, column.column_id)
+
+
+def inlined_tables(connection: Connection, table_id: int, history: TableHistory) -> list[InlinedTable]:
+    """Return the inlined-data tables of a table with their columns, oldest first.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
+    return [InlinedTable(name, history.layout(version)) for name, version in registered(connection, table_id)]
 
 
 EMPTY_HISTORY = TableHistory((), (), 0)

@@ -1,16 +1,19 @@
-"""Read the rows of definitions: schemas, the names of tables and views, and their definitions, in a fixed number of queries.
+"""Read the rows of definitions: schemas, the names of tables and views, their definitions, and macros, in a fixed number of queries.
 
 Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
-`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. We accept oddities of the reference implementation: a live table
-row without live columns is not a table (left by a concurrent rename and drop), a partition row without keys means unpartitioned, and the
-default `NULL` means no default.
+`ducklake_column_tag`, `ducklake_partition_info`, `ducklake_sort_info`, `ducklake_macro`, `ducklake_macro_impl` and
+`ducklake_macro_parameters`. We accept oddities of the reference implementation: a live table row without live columns is not a table (left
+by a concurrent rename and drop), a partition row without keys means unpartitioned, and the default `NULL` means no default.
+
+DuckDB parses every macro when it opens a lake, and fails to open the lake if one cannot be parsed. So we never write macro bodies; only
+DuckDB creates macros.
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +23,29 @@ from sqlalchemy.engine import Connection
 
 from ...errors import LakeError
 from ...format.identifiers import fold
-from ...format.objects import Column, Default, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
+from ...format.objects import (
+    Column,
+    Default,
+    Macro,
+    MacroBody,
+    MacroParameter,
+    PartitionField,
+    Partitioning,
+    Relation,
+    Schema,
+    SortField,
+    Table,
+    View,
+)
 from ...format.paths import resolve
 from ..store import tables as t
-from ..store.row_rules import damaged_row, rule_violations
-from ..store.visibility import visible
+from ..store.row_rules import checked, damaged_row, rule_violations
 
 LOAD_ALL_THRESHOLD = 20
 """If more relations than this and more than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
+
+_NO_TYPE = (None, "", "unknown")
+"""The stored types of a macro's parameters that mean: no type."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,7 @@ class DefinitionLoader:
 
     def schemas(self, data_path: str) -> tuple[dict[int, Schema], list[tuple[str | None, LakeError]]]:
         """Return the schemas by id, and the damaged ones as (name, error)."""
-        all_rows = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
+        all_rows = self._rows(select(t.schema).where(t.visible(t.schema, self._snapshot_id)))
         errors = rule_violations(t.schema, all_rows)
         rows = [row for index, row in enumerate(all_rows) if index not in errors]
         tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_THRESHOLD else None)
@@ -79,7 +97,7 @@ class DefinitionLoader:
         """Return (schema id, folded name) → the row of a table or view, including damaged rows whose names can be read."""
         tables = self._visible(t.table, t.table.c.table_id, ids)
         views = self._visible(t.view, t.view.c.view_id, ids)
-        columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
+        columns = select(t.column.c.table_id).where(t.visible(t.column, self._snapshot_id)).distinct()
         live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
         table_errors, view_errors = rule_violations(t.table, tables), rule_violations(t.view, views)
         entries = [
@@ -117,7 +135,7 @@ class DefinitionLoader:
         return definitions
 
     def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
-        query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
+        query = select(t.column).where(t.visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
         comments: dict[tuple[int, int], str] = {
             (row.table_id, row.column_id): row.value
             for row in self._undamaged(t.column_tag, self._visible(t.column_tag, t.column_tag.c.table_id, ids))
@@ -146,7 +164,7 @@ class DefinitionLoader:
         query = (
             select(info.c.table_id, info.c.partition_id, keys.c.partition_key_index, keys.c.column_id, keys.c.transform)
             .join(keys, (keys.c.partition_id == info.c.partition_id) & (keys.c.table_id == info.c.table_id))
-            .where(visible(info, self._snapshot_id))
+            .where(t.visible(info, self._snapshot_id))
             .order_by(info.c.partition_id, keys.c.partition_key_index)
         )
         found: dict[int, Partitioning] = {}
@@ -162,7 +180,7 @@ class DefinitionLoader:
         query = (
             select(keys)
             .join(info, (keys.c.sort_id == info.c.sort_id) & (keys.c.table_id == info.c.table_id))
-            .where(visible(info, self._snapshot_id))
+            .where(t.visible(info, self._snapshot_id))
             .order_by(keys.c.sort_id, keys.c.sort_key_index)
         )
         found: dict[int, tuple[SortField, ...]] = defaultdict(tuple)
@@ -185,10 +203,50 @@ class DefinitionLoader:
         return [row for index, row in enumerate(rows) if index not in errors] if errors else rows
 
     def _visible(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
-        return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
+        return self._rows(_restricted(select(table).where(t.visible(table, self._snapshot_id)), key, ids))
 
     def _rows(self, query: Select[Any]) -> list[Any]:
         return list(self._connection.execute(query).all())
+
+
+def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, str]) -> list[Macro]:
+    """Return the macros visible at a snapshot, ordered by schema and name.
+
+    Args:
+        connection: a connection to the catalog database.
+        snapshot_id: the snapshot.
+        schemas: id → name of the schemas visible at the snapshot.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
+    macro_rows = connection.execute(select(t.macro).where(t.visible(t.macro, snapshot_id))).all()
+    rows = [row for row in checked(t.macro, macro_rows) if row.schema_id in schemas]
+    if not rows:
+        return []
+    parameters: dict[tuple[int, int], list[MacroParameter]] = defaultdict(list)
+    columns = t.macro_parameters.c
+    parameter_rows = connection.execute(select(t.macro_parameters).order_by(columns.macro_id, columns.impl_id, columns.column_id)).all()
+    for row in checked(t.macro_parameters, parameter_rows):
+        parameters[row.macro_id, row.impl_id].append(_parameter(row))
+    bodies: dict[int, list[MacroBody]] = defaultdict(list)
+    kinds: dict[int, str] = {}
+    body_rows = connection.execute(select(t.macro_impl).order_by(t.macro_impl.c.macro_id, t.macro_impl.c.impl_id)).all()
+    for row in checked(t.macro_impl, body_rows):
+        bodies[row.macro_id].append(MacroBody(row.sql, tuple(parameters[row.macro_id, row.impl_id])))
+        kinds[row.macro_id] = row.type
+    found = [
+        Macro(row.macro_id, schemas[row.schema_id], row.macro_name, kinds.get(row.macro_id) == "table", tuple(bodies[row.macro_id]))
+        for row in rows
+    ]
+    return sorted(found, key=lambda macro: (macro.schema_name, macro.name, macro.is_table))
+
+
+def _parameter(row: Any) -> MacroParameter:
+    """Convert a row of `ducklake_macro_parameters`."""
+    type_name = None if row.parameter_type in _NO_TYPE else row.parameter_type
+    default = None if row.default_value_type in _NO_TYPE else Default(row.default_value, row.default_value_type)
+    return MacroParameter(row.parameter_name, type_name, default)
 
 
 def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tuple[Column, ...]:

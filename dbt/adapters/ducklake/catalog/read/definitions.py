@@ -18,10 +18,9 @@ from ...errors import ConflictError, LakeError
 from ...format.identifiers import fold
 from ...format.objects import Macro, Relation, Schema, Snapshot
 from ..store import tables as t
-from ..store.database import Database, batches
-from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow
+from ..store.database import BATCH_SIZE, Database, batches
+from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow, read_macros
 from .history import require_not_expired
-from .macros import read_macros
 
 _TABLES_OF_RELATIONS = (
     (t.table, "table_id"),
@@ -48,8 +47,8 @@ class RelationName:
 class Definitions:
     """All definitions at one schema version. Thread-safe.
 
-    The first access reads the names of all relations; the definition of a table or view is read when it is first needed. Lists leave out
-    a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
+    The first access reads the names of all relations; the definition of a table or view is read when it is first needed. Lists are in no
+    order and leave out a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
 
     Args:
         database: the catalog database.
@@ -79,9 +78,9 @@ class Definitions:
         """Whether the names have been loaded."""
         return self._schemas is not None
 
-    def schemas(self) -> list[Schema]:
-        """Return all schemas, ordered by name."""
-        return sorted(self._load_names().values(), key=lambda schema: schema.name)
+    def schemas(self) -> Iterable[Schema]:
+        """Return all schemas."""
+        return self._load_names().values()
 
     def schema(self, name: str) -> Schema | None:
         """Return the schema with a name, ignoring case, or None.
@@ -119,15 +118,13 @@ class Definitions:
         return None if entry is None else _undamaged(self._loaded([entry])[0])
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """Return all tables and views of one schema or of all, ordered by schema and name."""
-        found = [relation for relation in self._loaded(self._entries(schema_name)) if isinstance(relation, Relation)]
-        return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
+        """Return all tables and views of one schema or of all."""
+        return [relation for relation in self._loaded(self._entries(schema_name)) if isinstance(relation, Relation)]
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """Return the names of tables and views without their definitions, which is cheap for any number of relations."""
         entries, schemas = self._entries(schema_name), self._load_names()
-        found = [RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in entries]
-        return sorted(found, key=lambda each: (each.schema_name, each.name))
+        return [RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in entries]
 
     def _entries(self, schema_name: str | None) -> list[NamedRow]:
         """Return the tables and views of one schema, or of all."""
@@ -183,27 +180,22 @@ class Definitions:
 
     def _reuse(self, connection: Connection) -> dict[int, Schema] | None:
         """Reuse unchanged definitions of the earlier snapshot and read the names of the rest; None if everything must be read."""
-        if self._earlier is None or self._database.older_catalog is not None:
+        earlier = self._earlier
+        if earlier is None or self._database.older_catalog is not None:
             return None
-        known = self._earlier.known()
-        if known is None:
+        with earlier._lock:
+            schemas, names, relations = earlier._schemas, earlier._names, dict(earlier._relations)
+        if schemas is None:
             return None
-        self._damaged_schemas = known.damaged_schemas
-        changes = _definition_changes(connection, known.snapshot_id, self.snapshot_id)
-        if changes.everything or len(changes.relations) > LOAD_ALL_THRESHOLD:
+        self._damaged_schemas = earlier._damaged_schemas
+        changed = _changed_relations(connection, earlier.snapshot_id, self.snapshot_id)
+        if changed is None or len(changed) > LOAD_ALL_THRESHOLD:
             return None
-        fresh = DefinitionLoader(connection, self.snapshot_id).names(known.schemas, list(changes.relations))
-        self._names = {key: entry for key, entry in known.names.items() if entry.relation_id not in changes.relations} | fresh
-        unchanged = ((key, definition) for key, definition in known.relations.items() if key not in changes.relations)
+        fresh = DefinitionLoader(connection, self.snapshot_id).names(schemas, list(changed))
+        self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changed} | fresh
+        unchanged = ((key, definition) for key, definition in relations.items() if key not in changed)
         self._relations = {key: definition for key, definition in unchanged if not isinstance(definition, LakeError)}
-        return known.schemas
-
-    def known(self) -> KnownDefinitions | None:
-        """Return what has been read so far; None if nothing has been read."""
-        with self._lock:
-            if self._schemas is None:
-                return None
-            return KnownDefinitions(self.snapshot_id, self._schemas, self._names, dict(self._relations), self._damaged_schemas)
+        return schemas
 
     def _loaded(self, entries: Collection[NamedRow]) -> list[Definition]:
         """Return the definitions of the entries, in their order. If many are missing, all missing ones of the lake are read."""
@@ -216,24 +208,10 @@ class Definitions:
             if missing:
                 with self._reading() as connection:
                     loader = DefinitionLoader(connection, self.snapshot_id)
-                    for batch in batches(missing, self._database.dialect.batch_size if few else len(missing)):
+                    for batch in batches(missing, BATCH_SIZE if few else len(missing)):
                         ids = [entry.relation_id for entry in batch] if few else None
                         self._relations |= loader.relations(batch, schemas, ids)
             return [self._relations[entry.relation_id] for entry in entries]
-
-
-@dataclass(frozen=True)
-class KnownDefinitions:
-    """What has been read of the definitions at a snapshot."""
-
-    snapshot_id: int
-    schemas: dict[int, Schema]
-    """All schemas by id."""
-    names: dict[tuple[int, str], NamedRow]
-    """(schema id, folded name) → the table or view; all of them."""
-    relations: dict[int, Definition]
-    """Relation id → its definition; only those that were needed."""
-    damaged_schemas: list[tuple[str | None, LakeError]]
 
 
 def _undamaged(definition: Definition) -> Relation | None:
@@ -243,34 +221,23 @@ def _undamaged(definition: Definition) -> Relation | None:
     return definition
 
 
-@dataclass(frozen=True)
-class _Changes:
-    """The definitions that differ between two snapshots; the others need not be read again.
+def _changed_relations(connection: Connection, after: int, until: int) -> frozenset[int] | None:
+    """Return the ids of the tables and views that the snapshots after `after`, up to and including `until`, created, changed or dropped.
 
-    In a lake with thousands of relations, a dbt run creates thousands of schema versions, and each differs from the last by one relation.
-    """
-
-    everything: bool
-    """Whether all definitions must be read: a schema was created, dropped or changed, or the changes are not known."""
-    relations: frozenset[int] = frozenset()
-    """The ids of changed, new and dropped tables and views."""
-
-
-def _definition_changes(connection: Connection, after: int, until: int) -> _Changes:
-    """Return the changes of the snapshots after `after`, up to and including `until`.
-
-    The number of queries is fixed, and their results grow only with the changes. If `after` has expired, rows that ended since then may
-    have been removed, so the changes are not known.
+    The definitions of the others need not be read again: in a lake with thousands of relations, a dbt run creates thousands of schema
+    versions, and each differs from the last by one relation. None if everything must be read, because schemas changed or the changes are
+    not known: if `after` has expired, rows that ended since then may have been removed. The number of queries is fixed, and their results
+    grow only with the changes.
     """
     if connection.execute(select(t.snapshot.c.snapshot_id).where(t.snapshot.c.snapshot_id == after)).first() is None:
-        return _Changes(everything=True)
+        return None
     if connection.execute(select(t.schema.c.schema_id).where(_began_or_ended(t.schema, after, until)).limit(1)).first() is not None:
-        return _Changes(everything=True)
-    changed_ids: set[int] = set()
+        return None
+    changed: set[int] = set()
     for table, key in _TABLES_OF_RELATIONS:
-        changed_ids.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
+        changed.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
     schema_ids: set[int] = set(connection.scalars(select(t.schema.c.schema_id)))
-    return _Changes(bool(changed_ids & schema_ids), frozenset(changed_ids))  # the tags of schemas are in `ducklake_tag` too
+    return frozenset(changed) if changed.isdisjoint(schema_ids) else None  # the tags of schemas are in `ducklake_tag` too
 
 
 def _began_or_ended(table: MetadataTable, after: int, until: int) -> ColumnElement[bool]:

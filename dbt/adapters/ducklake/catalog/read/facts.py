@@ -5,7 +5,7 @@ The counts in `ducklake_table_stats` include deleted rows, so they are computed 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,9 +16,8 @@ from sqlalchemy.engine import Connection
 
 from ...format.changes import CHANGES_OF_ROWS, Kind, parse_changes
 from ..store import tables as t
-from ..store.database import Database, batches
-from ..store.inlined import count_deletes, count_rows, delete_table_name, registered
-from ..store.visibility import visible
+from ..store.database import BATCH_SIZE, rows_with_ids
+from ..store.inlined import all_registered, count_deletes, count_rows, delete_table_name
 
 
 @dataclass(frozen=True)
@@ -44,66 +43,60 @@ class TableFacts:
     """The number of rows that are stored in the catalog database; `record_count` includes them."""
 
 
-def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
+@dataclass
+class _Inlined:
+    """What the catalog database stores of one table."""
+
+    rows: int = 0
+    deletes: int = 0
+    last_change: int = -1
+    """The snapshot of the last insert or delete; -1 if there is none."""
+
+
+def read_facts(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
     """Return table id → facts, for the tables with these ids. Only tables with inlined deletes need a query each."""
-    rows: dict[int, int] = defaultdict(int)
-    files: dict[int, tuple[int, int]] = {}
-    last: dict[int, int] = defaultdict(lambda: -1)
-    data = t.data_file
-    files_query = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
-        visible(data, snapshot_id)
+    data, delete = t.data_file, t.delete_file
+    of_files = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count))
+    of_deletes = select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
+    with_deletes = of_deletes.join(delete, delete.c.data_file_id == data.c.data_file_id).where(t.visible(delete, snapshot_id))
+    files, deletes = (
+        {row[0]: tuple(int(value or 0) for value in row[1:]) for row in _grouped(connection, query, data, ids)}
+        for query in (of_files.where(t.visible(data, snapshot_id)), with_deletes.where(t.visible(data, snapshot_id)))
     )
-    for table_id, count, size, records in _grouped(connection, database, files_query, data, ids):
-        files[table_id] = (int(count), int(size or 0))
-        rows[table_id] += int(records or 0)
-    stored = dict(rows)
-    deletes = _subtract_deletes(connection, database, snapshot_id, ids, rows)
-    for table_id, snapshot in _last_changes(connection, database, snapshot_id, ids):
-        last[table_id] = max(last[table_id], snapshot)
-    inlined = _add_inlined(connection, database, snapshot_id, ids, rows, last)
+    inlined = _inlined(connection, snapshot_id, ids)
+    changes = _last_changes(connection, snapshot_id, ids)
+    last = {table_id: max(changes.get(table_id, -1), inlined[table_id].last_change) for table_id in ids}
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
-    return {
-        table_id: TableFacts(
-            rows[table_id],
-            *files.get(table_id, (0, 0)),
+    facts = {}
+    for table_id in ids:
+        file_count, size, stored = files.get(table_id, (0, 0, 0))
+        delete_count, delete_size, deleted = deletes.get(table_id, (0, 0, 0))
+        deleted += inlined[table_id].deletes
+        facts[table_id] = TableFacts(
+            stored + inlined[table_id].rows - deleted,
+            file_count,
+            size,
             last[table_id] if last[table_id] >= 0 else None,
             times.get(last[table_id]),
-            *deletes.get(table_id, (0, 0)),
-            stored.get(table_id, 0) + inlined[table_id] - rows[table_id],
-            inlined[table_id],
+            delete_count,
+            delete_size,
+            deleted,
+            inlined[table_id].rows,
         )
-        for table_id in ids
-    }
+    return facts
 
 
-def _grouped(connection: Connection, database: Database, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
+def _grouped(connection: Connection, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
     """Return the result of the query grouped by table, for these tables; for many tables, all are read at once and filtered here."""
     query = query.group_by(table.c.table_id)
-    if len(ids) > database.dialect.batch_size:
+    if len(ids) > BATCH_SIZE:
         wanted = set(ids)
         return [row for row in connection.execute(query).all() if row[0] in wanted]
     return list(connection.execute(query.where(table.c.table_id.in_(ids))).all())
 
 
-def _subtract_deletes(
-    connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]
-) -> dict[int, tuple[int, int]]:
-    """Subtract deleted rows from `rows`, and return table id → (number of delete files, their bytes)."""
-    data, delete = t.data_file, t.delete_file
-    query = (
-        select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
-        .join(delete, delete.c.data_file_id == data.c.data_file_id)
-        .where(visible(data, snapshot_id), visible(delete, snapshot_id))
-    )
-    found: dict[int, tuple[int, int]] = {}
-    for table_id, files, size, deleted in _grouped(connection, database, query, data, ids):
-        rows[table_id] -= int(deleted or 0)
-        found[table_id] = (int(files), int(size or 0))
-    return found
-
-
-def _last_changes(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
-    """Return (table id, snapshot id) of the last change of rows that the files show.
+def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, int]:
+    """Return table id → the snapshot of the last change of rows that the files show.
 
     Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that the rewrite ended
     show when rows last changed before it. If these have expired, the rewrite's own snapshot is returned.
@@ -112,7 +105,7 @@ def _last_changes(connection: Connection, database: Database, snapshot_id: int, 
     rounds = [(snapshot_id, ids)]
     while rounds:
         until, table_ids = rounds.pop()
-        snapshots, ended = _last_changes_until(connection, database, until, table_ids)
+        snapshots, ended = _last_changes_until(connection, until, table_ids)
         rewrites = _rewrites(connection, set(snapshots.values()))
         again: dict[int, list[int]] = defaultdict(list)
         for table_id, snapshot in snapshots.items():
@@ -121,25 +114,22 @@ def _last_changes(connection: Connection, database: Database, snapshot_id: int, 
             else:
                 found[table_id] = snapshot
         rounds += again.items()
-    return list(found.items())
+    return found
 
 
 def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
     """Return snapshot id → ids of the tables that the snapshot rewrote without changing their rows in another way."""
     found: dict[int, set[int]] = {}
     log = t.snapshot_changes
-    for batch in batches(snapshots, 500):
-        query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.snapshot_id.in_(batch), log.c.changes_made.contains("rewrite_"))
-        for row in connection.execute(query):
-            changes = parse_changes(row.changes_made)
-            rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
-            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
+    query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.changes_made.contains("rewrite_"))
+    for row in rows_with_ids(connection, query, log.c.snapshot_id, snapshots):
+        changes = parse_changes(row.changes_made)
+        rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
+        found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
     return found
 
 
-def _last_changes_until(
-    connection: Connection, database: Database, snapshot_id: int, ids: list[int]
-) -> tuple[dict[int, int], dict[int, int]]:
+def _last_changes_until(connection: Connection, snapshot_id: int, ids: list[int]) -> tuple[dict[int, int], dict[int, int]]:
     """Return table id → the last snapshot at which a file began or ended, and table id → the last at which a data file ended."""
     found: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -148,7 +138,7 @@ def _last_changes_until(
         ended = func.max(case((table.c.end_snapshot <= snapshot_id, table.c.end_snapshot)))
         partial = func.max(case((table.c.partial_max <= snapshot_id, table.c.partial_max)))
         query = select(table.c.table_id, begun, ended, partial)
-        for table_id, *snapshots in _grouped(connection, database, query, table, ids):
+        for table_id, *snapshots in _grouped(connection, query, table, ids):
             known = [int(snapshot) for snapshot in snapshots if snapshot is not None]
             if known:
                 found[table_id] = max(found.get(table_id, -1), *known)
@@ -157,35 +147,23 @@ def _last_changes_until(
     return found, ends
 
 
-def _add_inlined(
-    connection: Connection,
-    database: Database,
-    snapshot_id: int,
-    ids: list[int],
-    rows: dict[int, int],
-    last: dict[int, int],
-) -> Counter[int]:
-    """Add inlined rows to `rows`, subtract inlined deletes, update `last`, and return table id → inlined rows."""
-    inlined: Counter[int] = Counter()
-    wanted = set(ids)
-    names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
+def _inlined(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, _Inlined]:
+    """Return table id → what is inlined, for each of these tables."""
+    found = {table_id: _Inlined() for table_id in ids}
+    names = {name: table_id for name, table_id in all_registered(connection).items() if table_id in found}
     for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
-        rows[names[name]] += count
-        inlined[names[name]] += count
-        last[names[name]] = max(last[names[name]], -1 if snapshot is None else snapshot)
-    existing = set(inspect(connection).get_table_names(schema=database.schema))
-    for table_id in ids:
+        table = found[names[name]]
+        table.rows += count
+        table.last_change = max(table.last_change, -1 if snapshot is None else snapshot)
+    existing = set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
+    for table_id, table in found.items():
         if delete_table_name(table_id) in existing:
-            count, snapshot = count_deletes(connection, table_id, snapshot_id)
-            rows[table_id] -= count
-            last[table_id] = max(last[table_id], -1 if snapshot is None else snapshot)
-    return inlined
+            table.deletes, snapshot = count_deletes(connection, table_id, snapshot_id)
+            table.last_change = max(table.last_change, -1 if snapshot is None else snapshot)
+    return found
 
 
 def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:
     """Return snapshot id → time, without expired snapshots."""
-    found: dict[int, datetime] = {}
-    for batch in batches(snapshots, 500):
-        query = select(t.snapshot.c.snapshot_id, t.snapshot.c.snapshot_time).where(t.snapshot.c.snapshot_id.in_(batch))
-        found |= {row[0]: row[1] for row in connection.execute(query)}
-    return found
+    key = t.snapshot.c.snapshot_id
+    return {row[0]: row[1] for row in rows_with_ids(connection, select(key, t.snapshot.c.snapshot_time), key, snapshots)}

@@ -16,7 +16,7 @@ from ...format.files import ColumnStats, DataFile, DeleteFile, MappedField
 from ...format.objects import Table
 from ...format.paths import resolve
 from ..store import tables as t
-from ..store.database import Database, batches
+from ..store.database import rows_with_ids
 from ..store.row_rules import checked, damaged_row
 
 DELETE_LABELS = {
@@ -95,7 +95,7 @@ def column_stats(row: Any) -> ColumnStats:
     )
 
 
-def read_mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
+def read_mappings(connection: Connection, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
     """Return the name mappings with these ids, by id.
 
     Raises:
@@ -105,10 +105,8 @@ def read_mappings(connection: Connection, database: Database, ids: Collection[in
         return {}
     source = t.name_mapping
     children: dict[tuple[int, int | None], list[Any]] = defaultdict(list)
-    for batch in batches(ids, database.dialect.batch_size):
-        rows = connection.execute(select(source).where(source.c.mapping_id.in_(batch)).order_by(source.c.column_id)).all()
-        for row in checked(source, rows):
-            children[row.mapping_id, row.parent_column].append(row)
+    for row in checked(source, rows_with_ids(connection, select(source).order_by(source.c.column_id), source.c.mapping_id, ids)):
+        children[row.mapping_id, row.parent_column].append(row)
 
     def mapped_fields(mapping_id: int, parent: int | None) -> tuple[MappedField, ...]:
         return tuple(

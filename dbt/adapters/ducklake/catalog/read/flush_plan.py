@@ -16,9 +16,8 @@ from ...format.objects import PartitionField, Partitioning, Table
 from ...format.partitioning import bucket_count
 from ...format.paths import resolve
 from ..store import tables as t
-from ..store.database import Database
-from ..store.inlined import InlinedTable, has_delete_table, positions, read_versions, registered
-from .column_history import read_history
+from ..store.inlined import InlinedTable, find_delete_table, read_versions, registered
+from .column_history import EMPTY_HISTORY, read_history
 from .file_rows import DELETE_COLUMNS, delete_file
 
 
@@ -38,16 +37,12 @@ class FlushPlan:
         return not self.versions and not self.deletes
 
 
-def read_flush_plan(connection: Connection, database: Database, table: Table, snapshot_id: int) -> FlushPlan:
+def read_flush_plan(connection: Connection, table: Table, snapshot_id: int) -> FlushPlan:
     """Return all inlined rows and deletes of a table up to a snapshot, including rows that have ended."""
-    names = registered(connection, [table.table_id]).get(table.table_id, [])
-    history = read_history(connection, table.table_id) if names else None
-    versions = [
-        read_versions(connection, database.dialect, InlinedTable(name, version, history.layout(version)), snapshot_id)
-        for name, version in names
-        if history is not None
-    ]
-    deletes = read_inlined_deletes(connection, database, table, snapshot_id)
+    names = registered(connection, table.table_id)
+    history = read_history(connection, table.table_id) if names else EMPTY_HISTORY
+    versions = [read_versions(connection, InlinedTable(name, history.layout(version)), snapshot_id) for name, version in names]
+    deletes = read_inlined_deletes(connection, table, snapshot_id)
     found = tuple(each for each in versions if each.row_ids)
     first = min((begin for each in found for begin in each.begin_snapshots), default=None)
     return FlushPlan(found, deletes, table.partitioning if first is None else _partitioning(connection, table, first, snapshot_id))
@@ -82,11 +77,11 @@ def _has_buckets(partitioning: Partitioning | None) -> bool:
     return partitioning is not None and any(bucket_count(field.transform) is not None for field in partitioning.fields)
 
 
-def read_inlined_deletes(connection: Connection, database: Database, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
+def read_inlined_deletes(connection: Connection, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
     """Return the inlined deletes of a table's files up to a snapshot, including files that only older snapshots read."""
-    if not has_delete_table(connection, database.schema, table.table_id):
+    entries, data, delete = find_delete_table(connection, table.table_id), t.data_file, t.delete_file
+    if entries is None:
         return ()
-    entries, data, delete = positions(connection, table.table_id), t.data_file, t.delete_file
     query = (
         select(entries.c.file_id, entries.c.row_id, entries.c.begin_snapshot, data.c.path, data.c.path_is_relative)
         .select_from(entries.join(data, data.c.data_file_id == entries.c.file_id))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from sqlalchemy import Row, Select, func, literal, select
+from sqlalchemy import Row, func, literal, select
 from sqlalchemy.engine import Connection
 
 from ...errors import ConflictError, LakeError, NotFoundError
@@ -17,7 +17,7 @@ from ...format.changes import Change, parse_changes
 from ...format.objects import Snapshot
 from ..store import tables as t
 from ..store.database import Database
-from ..store.dialects import CatalogDialect
+from ..store.dialects import dialect_of
 from ..store.retries import RetrySettings
 from ..store.row_rules import checked
 
@@ -55,7 +55,7 @@ def resolve(database: Database, retry: RetrySettings, version: int | None, times
     def read(connection: Connection) -> Snapshot:
         if version is not None:
             return snapshot_of_version(connection, version)
-        return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, database.dialect, timestamp)
+        return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, timestamp)
 
     return database.read(read, retry)
 
@@ -66,7 +66,7 @@ def latest_snapshot(connection: Connection) -> Snapshot:
     Raises:
         LakeError: the catalog has no snapshots.
     """
-    row = connection.execute(_snapshots().order_by(t.snapshot.c.snapshot_id.desc()).limit(1)).first()
+    row = connection.execute(select(t.snapshot).order_by(t.snapshot.c.snapshot_id.desc()).limit(1)).first()
     if row is None:
         raise LakeError("the catalog has no snapshot: ducklake_snapshot is empty; restore it from a backup")
     return _snapshot(row)
@@ -78,9 +78,9 @@ def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
     Raises:
         NotFoundError: it never existed, or has expired.
     """
-    row = connection.execute(_snapshots().where(t.snapshot.c.snapshot_id == version)).first()
+    row = connection.execute(select(t.snapshot).where(t.snapshot.c.snapshot_id == version)).first()
     if row is None:
-        first, last = _range(connection)
+        first, last = connection.execute(select(func.min(t.snapshot.c.snapshot_id), func.max(t.snapshot.c.snapshot_id))).one()
         raise NotFoundError("snapshot", str(version), f"The lake has snapshots from {first} to {last}, apart from expired ones")
     return _snapshot(row)
 
@@ -103,33 +103,28 @@ def require_not_expired(connection: Connection, database: Database, snapshot_id:
     )
 
 
-def snapshot_at(connection: Connection, dialect: CatalogDialect, timestamp: datetime) -> Snapshot:
+def snapshot_at(connection: Connection, timestamp: datetime, *, or_later: bool = False) -> Snapshot:
     """Return the newest snapshot that was committed at or before a timestamp (UTC if it has no zone).
 
-    Raises:
-        NotFoundError: all snapshots are later.
-    """
-    timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
-    time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
-    query = _snapshots().where(time <= literal(timestamp, t.Timestamp())).order_by(time.desc(), t.snapshot.c.snapshot_id.desc())
-    row = connection.execute(query.limit(1)).first()
-    if row is None:
-        raise NotFoundError("snapshot", f"at or before {timestamp.isoformat()}", "Every snapshot of the lake is later")
-    return _snapshot(row)
-
-
-def first_snapshot_from(connection: Connection, dialect: CatalogDialect, timestamp: datetime) -> Snapshot:
-    """Return the oldest snapshot that was committed at or after a timestamp (UTC if it has no zone).
+    Args:
+        connection: a connection to the catalog database.
+        timestamp: the timestamp.
+        or_later: return the oldest snapshot at or after the timestamp instead.
 
     Raises:
-        NotFoundError: all snapshots are earlier.
+        NotFoundError: all snapshots are on the other side.
     """
     timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
-    time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
-    query = _snapshots().where(time >= literal(timestamp, t.Timestamp())).order_by(time, t.snapshot.c.snapshot_id)
+    time, key = dialect_of(connection).comparable_timestamp(t.snapshot.c.snapshot_time), t.snapshot.c.snapshot_id
+    wanted = literal(timestamp, t.Timestamp())
+    if or_later:
+        query = select(t.snapshot).where(time >= wanted).order_by(time, key)
+    else:
+        query = select(t.snapshot).where(time <= wanted).order_by(time.desc(), key.desc())
     row = connection.execute(query.limit(1)).first()
     if row is None:
-        raise NotFoundError("snapshot", f"at or after {timestamp.isoformat()}", "Every snapshot of the lake is earlier")
+        side, other = ("after", "earlier") if or_later else ("before", "later")
+        raise NotFoundError("snapshot", f"at or {side} {timestamp.isoformat()}", f"Every snapshot of the lake is {other}")
     return _snapshot(row)
 
 
@@ -161,15 +156,6 @@ def snapshot_record(row: Row[Any]) -> SnapshotRecord:
     )
 
 
-def _snapshots() -> Select[tuple[object, ...]]:
-    return select(t.snapshot)
-
-
-def _snapshot(row: Row[tuple[object, ...]]) -> Snapshot:
+def _snapshot(row: Row[Any]) -> Snapshot:
     checked(t.snapshot, [row])
     return Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
-
-
-def _range(connection: Connection) -> tuple[int | None, int | None]:
-    row = connection.execute(select(func.min(t.snapshot.c.snapshot_id), func.max(t.snapshot.c.snapshot_id))).one()
-    return row[0], row[1]

@@ -15,8 +15,7 @@ from sqlalchemy import case, func, literal, select, union_all
 from sqlalchemy.engine import Connection
 
 from ..store import tables as t
-from ..store.database import Database, batches
-from ..store.visibility import visible
+from ..store.database import rows_with_ids
 from .table_metrics import Ranges
 
 
@@ -64,7 +63,7 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
         small_below: the size in bytes below which a file counts as small.
     """
     data = t.data_file
-    live = visible(data, snapshot_id)
+    live = t.visible(data, snapshot_id)
     small = select(data.c.table_id, func.count()).where(live, data.c.file_size_bytes < small_below).group_by(data.c.table_id)
     ended = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.end_snapshot <= snapshot_id)
     return LakeMetrics(
@@ -76,20 +75,18 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
     )
 
 
-def read_written(connection: Connection, database: Database, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
+def read_written(connection: Connection, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
     """Return snapshot → the totals of the data files that it added; None if some of them have been merged with files of other snapshots.
 
     Args:
         connection: a reading transaction.
-        database: the catalog database.
         snapshots: snapshot → ids of the tables that it changed.
     """
     data = t.data_file
     written: dict[int, FileTotals | None] = dict.fromkeys(snapshots, FileTotals())
-    for batch in batches(snapshots, database.dialect.batch_size):
-        query = select(data.c.begin_snapshot, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.begin_snapshot.in_(batch))
-        for row in connection.execute(query.group_by(data.c.begin_snapshot)):
-            written[row[0]] = _totals(row[1], row[2])
+    begin = data.c.begin_snapshot
+    query = select(begin, func.count(), func.sum(data.c.file_size_bytes)).group_by(begin)
+    written |= {row[0]: _totals(row[1], row[2]) for row in rows_with_ids(connection, query, begin, snapshots)}
     merged: dict[int, list[tuple[int, int]]] = defaultdict(list)
     has_several_snapshots = data.c.partial_max > data.c.begin_snapshot
     may_overlap = data.c.partial_max >= min(snapshots, default=0)
@@ -126,7 +123,7 @@ def _changes(connection: Connection, snapshot_id: int) -> dict[int, FileTotals]:
 def _sizes(connection: Connection, snapshot_id: int, bounds: Sequence[int]) -> tuple[FileTotals, ...]:
     data = t.data_file
     bucket = case(*((data.c.file_size_bytes < bound, literal(index)) for index, bound in enumerate(bounds)), else_=literal(len(bounds)))
-    inner = select(bucket.label("bucket"), data.c.file_size_bytes.label("size")).where(visible(data, snapshot_id)).subquery()
+    inner = select(bucket.label("bucket"), data.c.file_size_bytes.label("size")).where(t.visible(data, snapshot_id)).subquery()
     query = select(inner.c.bucket, func.count(), func.sum(inner.c.size)).group_by(inner.c.bucket)
     totals = {int(row[0]): _totals(row[1], row[2]) for row in connection.execute(query)}
     return tuple(totals.get(index, FileTotals()) for index in range(len(bounds) + 1))

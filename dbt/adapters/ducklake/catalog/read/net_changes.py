@@ -34,7 +34,7 @@ def read_net_changes(connection: Connection, database: Database, table: Table, e
     """
     history = read_history(connection, table.table_id)
     before = read_rows(connection, database, table, history, earlier)
-    feed = read_changes(connection, database, table, earlier + 1, later)
+    feed = read_changes(connection, table, history, earlier + 1, later)
     former, current = ({file.data_file_id: file for file in rows.files} for rows in (before, after))
     ended = tuple(file for file_id, file in former.items() if file_id not in current)
     staged_deletes = {

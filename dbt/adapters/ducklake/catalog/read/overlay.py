@@ -30,7 +30,7 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, fi
     begin = base.snapshot.snapshot_id + 1
     files = [_with_staged_deletes(each, changes, begin) for each in rows.files if each.data_file_id not in changes.ended_files]
     files += [_with_staged_deletes(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
-    inlined = [_without_rows(each, changes.ended_inlined.get(each.table_name, frozenset())) for each in rows.inlined]
+    inlined = [_without_ended(each, changes) for each in rows.inlined]
     inlined += [_inlined_rows(each, begin, next_row_id) for each in changes.inlined]
     return replace(
         history.with_layouts(changes.layouts()).plan(table),
@@ -80,13 +80,6 @@ def _with_staged_deletes(file: DataFile, changes: RowChanges, begin: int) -> Dat
     return replace(file, delete_file=delete_file)
 
 
-def _without_rows(rows: InlinedRows, ended: frozenset[int]) -> InlinedRows:
-    if not ended:
-        return rows
-    kept = [index for index, row_id in enumerate(rows.row_ids) if row_id not in ended]
-    return replace(
-        rows,
-        row_ids=tuple(rows.row_ids[index] for index in kept),
-        begin_snapshots=tuple(rows.begin_snapshots[index] for index in kept),
-        rows=tuple(rows.rows[index] for index in kept),
-    )
+def _without_ended(rows: InlinedRows, changes: RowChanges) -> InlinedRows:
+    ended = changes.ended_inlined.get(rows.table_name)
+    return rows if not ended else rows.only([row_id not in ended for row_id in rows.row_ids])

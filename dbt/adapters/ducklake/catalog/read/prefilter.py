@@ -11,8 +11,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, false, func, literal, or_, select, true
@@ -22,7 +24,7 @@ from sqlalchemy.types import Double
 
 from ...format.files import ColumnFilter, ColumnRange
 from ...format.leaf_types import Encoding, leaf_type
-from ...format.objects import Column
+from ...format.objects import Column, Table
 from ...format.partitioning import bucket_count
 from ...format.pruning import bucket_texts, has_exact_texts
 from ...format.statistics import decode
@@ -37,42 +39,51 @@ _SECOND = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?(\+00)?", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Prefilter:
-    """The filters of a scan of one table.
+class ScanFilters:
+    """The filters of a scan that apply to columns of its table.
 
     Args:
-        dialect: the catalog database.
-        table_id: the table.
-        columns: the leaf columns by id.
-        filters: the filters of each column; every row must pass all.
-        specs: partition id → key index → (column id, transform).
+        table: the table.
         retyped: ids of columns whose type has changed.
+        filters: the filters of each column; every row must pass all.
+        specs: every partition spec that the table ever had: partition id → key index → (column id, transform).
     """
 
-    dialect: CatalogDialect
-    table_id: int
-    columns: Mapping[int, Column]
+    table: Table
+    retyped: Collection[int]
     filters: Mapping[int, Sequence[ColumnFilter]]
     specs: Mapping[int, Mapping[int, tuple[int, str]]]
-    retyped: Collection[int]
+
+    @cached_property
+    def columns(self) -> dict[int, Column]:
+        """The columns and their fields by id."""
+        return {leaf.column_id: leaf for column in self.table.columns for leaf in column.walk()}
+
+
+@dataclass(frozen=True)
+class Prefilter:
+    """Makes the conditions for the filters of a scan in SQL of a catalog database."""
+
+    dialect: CatalogDialect
+    scan: ScanFilters
 
     def candidates(self, visible: ColumnElement[bool]) -> CompoundSelect[Any] | None:
         """Return a query of the ids of the visible data files that may have a needed row; None if every file may."""
         if self.dialect.parse_number is None:
             return None
         excluded = [*self._by_statistics(), *self._by_partition()]
-        ids = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == self.table_id, visible)
+        ids = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == self.scan.table.table_id, visible)
         return ids.except_(*excluded) if excluded else None
 
     def _by_statistics(self) -> Iterator[Select[Any]]:
         source = t.file_column_stats
-        for column_id, filters in self.filters.items():
-            leaf = leaf_type(self.columns[column_id].type)
+        for column_id, filters in self.scan.filters.items():
+            leaf = leaf_type(self.scan.columns[column_id].type)
             for each in filters:
                 found = []
                 if leaf.encoding is not Encoding.NONE:
                     found.append(and_(source.c.value_count == 0, source.c.min_value.is_(None), source.c.max_value.is_(None)))
-                outside = self._outside(each.ranges, self.columns[column_id].type, source.c.min_value, source.c.max_value)
+                outside = self._outside(each.ranges, self.scan.columns[column_id].type, source.c.min_value, source.c.max_value)
                 if outside is not None:
                     known = [source.c.contains_nan == literal(False, t.Boolean())] if leaf.is_float and _is_open(each.ranges) else []
                     found.append(and_(outside, *known))
@@ -83,18 +94,18 @@ class Prefilter:
 
     def _by_partition(self) -> Iterator[Select[Any]]:
         source, data = t.file_partition_value, t.data_file
-        for partition_id, keys in self.specs.items():
+        for partition_id, keys in self.scan.specs.items():
             for index, (column_id, transform) in keys.items():
-                if column_id in self.retyped:
+                if column_id in self.scan.retyped:
                     continue
-                for each in self.filters.get(column_id, ()):
+                for each in self.scan.filters.get(column_id, ()):
                     condition = self._excluded_key(each, transform, source.c.partition_value)
                     if condition is not None:
                         query = self._ids(source, source.c.partition_key_index == index, condition)
                         yield query.join(data, data.c.data_file_id == source.c.data_file_id).where(data.c.partition_id == partition_id)
 
     def _excluded_key(self, filter_: ColumnFilter, transform: str, value: ColumnElement[str]) -> ColumnElement[bool] | None:
-        type_name = self.columns[filter_.column_id].type
+        type_name = self.scan.columns[filter_.column_id].type
         if not has_exact_texts(type_name):
             return None
         if transform == "identity":
@@ -105,7 +116,7 @@ class Prefilter:
         return None if texts is None else and_(value.is_not(None), value.not_in(sorted(set(texts))))
 
     def _ids(self, source: MetadataTable, *conditions: ColumnElement[bool]) -> Select[Any]:
-        return select(source.c.data_file_id).where(source.c.table_id == self.table_id, *conditions)
+        return select(source.c.data_file_id).where(source.c.table_id == self.scan.table.table_id, *conditions)
 
     def _outside(
         self, ranges: Sequence[ColumnRange], type_name: str, least: ColumnElement[str], greatest: ColumnElement[str]
@@ -176,7 +187,7 @@ def _between_ranges(
     The bounds are outside if all of those end below `least`. If `greatest` is NULL, those are all ranges.
     """
     ordered = sorted(limits, key=lambda each: (each[0] is not None, each[0] if each[0] is not None else 0))
-    ends = list(_greatest_so_far(high for _, high in ordered))
+    ends = list(accumulate((high for _, high in ordered), _greater))  # the greatest end so far
 
     def value(limit: Any) -> ColumnElement[Any]:
         return dialect.ordered_text(literal(limit, t.Text())) if isinstance(limit, str) else literal(limit, Double())
@@ -196,14 +207,9 @@ def _between_ranges(
     return search(0, len(ordered))
 
 
-def _greatest_so_far(highs: Iterable[Any]) -> Iterator[Any]:
-    """Yield for each position the greatest value up to it; None is greater than all."""
-    found, is_open, first = None, False, True
-    for high in highs:
-        is_open = is_open or high is None
-        if not is_open and (first or high > found):
-            found, first = high, False
-        yield None if is_open else found
+def _greater(left: Any, right: Any) -> Any:
+    """Return the greater limit; None is greater than all."""
+    return None if left is None or right is None else max(left, right)
 
 
 def _is_open(ranges: Sequence[ColumnRange]) -> bool:

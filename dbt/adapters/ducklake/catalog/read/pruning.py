@@ -6,8 +6,7 @@ Specification: "Queries", and the tables `ducklake_file_column_stats`, `ducklake
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Select, select
@@ -16,12 +15,12 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.sql.expression import CompoundSelect
 
 from ...format.files import ColumnFilter
-from ...format.objects import Column, Table
+from ...format.objects import Table
 from ...format.pruning import KeyValue, excluded, excluded_by_partition
 from ..store import tables as t
 from ..store.dialects import CatalogDialect
 from .file_rows import column_stats
-from .prefilter import Prefilter
+from .prefilter import Prefilter, ScanFilters
 
 _MAX_IDS = 500
 """Up to this number of files, a query lists their ids."""
@@ -30,21 +29,8 @@ Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
 """Ids of data files, or a query of them."""
 
 
-@dataclass(frozen=True)
-class Pruning:
-    """The filters of a scan that apply to columns of its table.
-
-    Args:
-        table: the table.
-        retyped: ids of columns whose type has changed.
-        filters: the filters of each column; every row must pass all.
-        specs: every partition spec that the table ever had: partition id → key index → (column id, transform).
-    """
-
-    table: Table
-    retyped: Collection[int]
-    filters: Mapping[int, Sequence[ColumnFilter]]
-    specs: Mapping[int, Mapping[int, tuple[int, str]]]
+class Pruning(ScanFilters):
+    """Finds the files that the filters of a scan leave out."""
 
     @classmethod
     def of(cls, connection: Connection, table: Table, retyped: Collection[int], within: Sequence[ColumnFilter]) -> Pruning | None:
@@ -56,14 +42,9 @@ class Pruning:
                 filters[each.column_id].append(each)
         return cls(table, retyped, filters, _specs(connection, table.table_id)) if filters else None
 
-    @property
-    def columns(self) -> dict[int, Column]:
-        """The columns and their fields by id."""
-        return {leaf.column_id: leaf for column in self.table.columns for leaf in column.walk()}
-
     def candidates(self, dialect: CatalogDialect, visible: ColumnElement[bool]) -> CompoundSelect[Any] | None:
         """Return a query of the ids of the visible files without most that can be left out; None if SQL cannot exclude any."""
-        return Prefilter(dialect, self.table.table_id, self.columns, self.filters, self.specs, self.retyped).candidates(visible)
+        return Prefilter(dialect, self).candidates(visible)
 
     def kept(self, connection: Connection, files: Sequence[Any], ids: Ids) -> list[Any]:
         """Return the files that may have a row that passes every filter.
@@ -82,16 +63,15 @@ class Pruning:
         return [row for row in files if row.data_file_id not in pruned]
 
     def _by_statistics(self, connection: Connection, ids: Ids) -> set[int]:
-        columns, source = self.columns, t.file_column_stats
+        source = t.file_column_stats
         query = self._of_files(source, ids).where(source.c.column_id.in_(self.filters))
         return {
             row.data_file_id
             for row in connection.execute(query)
-            if any(excluded(each, column_stats(row), columns[row.column_id].type) for each in self.filters[row.column_id])
+            if any(excluded(each, column_stats(row), self.columns[row.column_id].type) for each in self.filters[row.column_id])
         }
 
     def _by_partition(self, connection: Connection, files: Sequence[Any], ids: Ids) -> set[int]:
-        columns = self.columns
         spec_of = {row.data_file_id: self.specs[row.partition_id] for row in files if row.partition_id in self.specs}
         if not any(column_id in self.filters for spec in spec_of.values() for column_id, _ in spec.values()):
             return set()
@@ -105,7 +85,7 @@ class Pruning:
             file_id
             for file_id, values in keys.items()
             if any(
-                excluded_by_partition(each, values, columns[column_id].type, retyped=column_id in self.retyped)
+                excluded_by_partition(each, values, self.columns[column_id].type, retyped=column_id in self.retyped)
                 for column_id, wanted in self.filters.items()
                 for each in wanted
             )

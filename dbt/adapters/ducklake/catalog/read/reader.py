@@ -102,7 +102,7 @@ class SnapshotReader(CatalogView):
         database = self._database_with_feed()
         with self._reading() as connection:
             require_not_expired(connection, database, start)
-            return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
+            return read_changes(connection, table, read_history(connection, table.table_id), start, self.snapshot.snapshot_id)
 
     def net_changes(self, table: Table, earlier: int, after: ScanPlan) -> ChangePlan:
         """Return the plan for reading the rows of a table that differ between the snapshot `earlier` and `after`.
@@ -136,12 +136,12 @@ class SnapshotReader(CatalogView):
     def flush_plan(self, table: Table) -> FlushPlan:
         """Return the rows and deletes that a flush of a table must write."""
         with self._reading() as connection:
-            return read_flush_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
+            return read_flush_plan(connection, table, self.snapshot.snapshot_id)
 
     def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
         """Return the inlined deletes of the table's files."""
         with self._reading() as connection:
-            return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
+            return read_inlined_deletes(connection, table, self.snapshot.snapshot_id)
 
     def rollback_plan(self, table: Table, until: Snapshot | None = None) -> RollbackPlan:
         """Return the plan for restoring this snapshot of a table after the snapshot `until`; with None as a new table."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.engine import Connection
@@ -17,10 +16,11 @@ from sqlalchemy.engine import Connection
 from ...format.files import ColumnStats, DataFile, InlinedRows, WrittenFile
 from ...format.objects import Table
 from ..store import tables as t
-from ..store.database import Database, batches
-from .column_history import read_history
+from ..store.database import Database, rows_with_ids
+from ..store.inlined import read_inlined
+from .column_history import inlined_tables, read_history
 from .file_rows import column_stats
-from .scan_plan import read_files, read_rows
+from .scan_plan import read_files
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     former = read_files(connection, database, table, earlier)
     current_files = {} if current is None else {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
     ids = [row.data_file_id for row, file in former if not _has_same_rows(file, current_files.get(row.data_file_id))]
-    stats, partition_values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
+    stats, partition_values = _column_stats(connection, ids), _partition_values(connection, ids)
     files = tuple(
         EarlierFile(
             file,
@@ -76,8 +76,9 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
         )
         for row, file in former
     )
-    inlined_earlier = read_rows(connection, database, table, history, earlier).inlined
-    inlined_current = () if current is None else read_rows(connection, database, table, history, current).inlined
+    inlined = inlined_tables(connection, table.table_id, history)
+    inlined_earlier = tuple(read_inlined(connection, inlined, earlier))
+    inlined_current = () if current is None else tuple(read_inlined(connection, inlined, current))
     return RollbackPlan(files, current_files, inlined_earlier, inlined_current, history.retyped(table.columns))
 
 
@@ -86,23 +87,17 @@ def _has_same_rows(earlier: DataFile, current: DataFile | None) -> bool:
     return current is not None and not current.has_deletes and earlier.rows_until_snapshot is None
 
 
-def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
+def _column_stats(connection: Connection, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
     stats: dict[int, list[ColumnStats]] = defaultdict(list)
-    for row in _rows_of_files(connection, database, t.file_column_stats, ids):
+    source = t.file_column_stats
+    for row in rows_with_ids(connection, select(source), source.c.data_file_id, ids):
         stats[row.data_file_id].append(column_stats(row))
     return stats
 
 
-def _partition_values(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[str | None]]:
-    rows = _rows_of_files(connection, database, t.file_partition_value, ids)
+def _partition_values(connection: Connection, ids: Collection[int]) -> dict[int, list[str | None]]:
     values: dict[int, list[str | None]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (row.data_file_id, row.partition_key_index)):
+    source = t.file_partition_value
+    for row in rows_with_ids(connection, select(source).order_by(source.c.partition_key_index), source.c.data_file_id, ids):
         values[row.data_file_id].append(row.partition_value)
     return values
-
-
-def _rows_of_files(connection: Connection, database: Database, source: Any, ids: Collection[int]) -> list[Any]:
-    rows: list[Any] = []
-    for batch in batches(ids, database.dialect.batch_size):
-        rows += connection.execute(select(source).where(source.c.data_file_id.in_(batch))).all()
-    return rows

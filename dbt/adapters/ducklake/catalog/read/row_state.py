@@ -1,31 +1,54 @@
-"""Facts about a table's committed rows that a transaction needs: whether it has any, its next row id, the size of a row."""
+"""Facts about a table's committed rows that a transaction or a commit needs: whether it has any, its statistics, the size of a row."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
+from sqlalchemy.engine import Connection
 
 from ..store import tables as t
 from ..store.database import Database
-from ..store.inlined import has_rows, registered
+from ..store.inlined import registered, with_rows
 from ..store.row_rules import checked
-from ..store.visibility import visible
 from .history import require_not_expired
 
 _MIN_ROWS = 10_000
 """Files with fewer rows are mostly overhead."""
 
 
+@dataclass(frozen=True)
+class TableStats:
+    """A row of `ducklake_table_stats`; `exists` is false before the first insert."""
+
+    record_count: int = 0
+    next_row_id: int = 0
+    size_bytes: int = 0
+    exists: bool = False
+
+
+def read_table_stats(connection: Connection, table_id: int) -> TableStats:
+    """Return the stored statistics of a table, or zeros.
+
+    Raises:
+        LakeError: the row is damaged.
+    """
+    row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
+    if row is None:
+        return TableStats()
+    checked(t.table_stats, [row])
+    return TableStats(row.record_count, row.next_row_id, row.file_size_bytes, True)
+
+
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
     """Whether a table has a visible data file or inlined row; a file whose rows are all deleted counts."""
     with database.reading() as connection:
         require_not_expired(connection, database, snapshot_id)
-        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
+        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
         if connection.execute(query.limit(1)).first() is not None:
             return True
-        names = [name for name, _ in registered(connection, [table_id]).get(table_id, [])]
-        return bool(names) and has_rows(connection, names, snapshot_id)
+        return bool(with_rows(connection, [name for name, _ in registered(connection, table_id)], snapshot_id))
 
 
 def next_row_id(database: Database, table_id: int) -> int:
@@ -35,18 +58,14 @@ def next_row_id(database: Database, table_id: int) -> int:
         LakeError: the statistics of the table are damaged.
     """
     with database.reading() as connection:
-        row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
-        if row is None:
-            return 0
-        checked(t.table_stats, [row])
-        return int(row.next_row_id)
+        return read_table_stats(connection, table_id).next_row_id
 
 
 def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
     """Return the average size of a row in the data files of a table without footers, in bytes; None if it has too few rows."""
     data = t.data_file
     totals = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
-    query = totals.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, visible(data, snapshot_id))
+    query = totals.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, t.visible(data, snapshot_id))
     size: Any
     rows: Any
     with database.reading() as connection:

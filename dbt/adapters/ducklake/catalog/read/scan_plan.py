@@ -6,7 +6,7 @@ catalog rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -18,10 +18,9 @@ from ...format.files import DataFile, Filters, InlinedRows
 from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import Database
-from ..store.inlined import InlinedTable, has_delete_table, read_deletes, read_inlined, registered
+from ..store.inlined import read_deletes, read_inlined
 from ..store.row_rules import checked
-from ..store.visibility import visible
-from .column_history import TableHistory
+from .column_history import TableHistory, inlined_tables
 from .file_rows import DELETE_COLUMNS, DELETE_LABELS, data_file, delete_file, read_mappings
 from .pruning import Pruning, file_ids
 
@@ -50,9 +49,8 @@ def read_rows(
     """Return the files and inlined rows of a committed table, without the files in which provably no row passes the filters."""
     kept, pruned = _kept_rows(connection, database, table, history.retyped(table.columns), snapshot_id, filters)
     files = tuple(_data_files(connection, database, table, kept, snapshot_id))
-    names = registered(connection, [table.table_id]).get(table.table_id, [])
-    inlined = [InlinedTable(name, version, history.layout(version)) for name, version in names]
-    return CommittedRows(files, tuple(read_inlined(connection, database.dialect, inlined, snapshot_id)), pruned)
+    inlined = read_inlined(connection, inlined_tables(connection, table.table_id, history), snapshot_id)
+    return CommittedRows(files, tuple(inlined), pruned)
 
 
 def _kept_rows(
@@ -61,7 +59,7 @@ def _kept_rows(
     """Return the catalog rows of the files in which some row may pass the filters, and the number of pruned files."""
     if not filters:
         return _file_rows(connection, table.table_id, snapshot_id), 0
-    live = visible(t.data_file, snapshot_id)
+    live = t.visible(t.data_file, snapshot_id)
     counted = select(func.count()).select_from(t.data_file).where(t.data_file.c.table_id == table.table_id, live)
     total: int = connection.execute(counted).scalar_one()
     if callable(filters):
@@ -94,12 +92,12 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int, conditio
     data, delete = t.data_file, t.delete_file
     joined = data.outerjoin(
         delete,
-        and_(delete.c.data_file_id == data.c.data_file_id, delete.c.table_id == table_id, visible(delete, snapshot_id)),
+        and_(delete.c.data_file_id == data.c.data_file_id, delete.c.table_id == table_id, t.visible(delete, snapshot_id)),
     )
     query = (
         select(data, *DELETE_COLUMNS)
         .select_from(joined)
-        .where(data.c.table_id == table_id, visible(data, snapshot_id) if condition is None else condition)
+        .where(data.c.table_id == table_id, t.visible(data, snapshot_id) if condition is None else condition)
         .order_by(data.c.data_file_id, delete.c.delete_file_id)
     )
     found = connection.execute(query).all()
@@ -116,10 +114,8 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
     """Yield each data file once, with its deletes; the rows of one file are consecutive."""
     if not rows:
         return
-    mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
-    deletes: Mapping[int, list[int]] = {}
-    if has_delete_table(connection, database.schema, table.table_id):
-        deletes = read_deletes(connection, table.table_id, snapshot_id)
+    mappings = read_mappings(connection, {row.mapping_id for row in rows if row.mapping_id is not None})
+    deletes = read_deletes(connection, table.table_id, snapshot_id)
     if database.older_catalog is not None:
         hidden = database.older_catalog.hidden_rows(connection, table.table_id, snapshot_id)
         deletes = {**deletes, **{file_id: sorted({*deletes.get(file_id, ()), *found}) for file_id, found in hidden.items()}}

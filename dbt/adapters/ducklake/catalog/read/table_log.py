@@ -15,7 +15,6 @@ from sqlalchemy.engine import Connection
 
 from ...format.changes import CHANGES_OF_ROWS, Kind
 from ..store import tables as t
-from ..store.database import Database
 from .history import SnapshotRecord, snapshot_record
 from .table_metrics import TableMetrics, read_table_metrics
 
@@ -42,12 +41,11 @@ class TableLogEntry:
     """Size of the data files that this snapshot added."""
 
 
-def read_table_log(connection: Connection, database: Database, table_id: int, until: int, limit: int | None = None) -> list[TableLogEntry]:
+def read_table_log(connection: Connection, table_id: int, until: int, limit: int | None = None) -> list[TableLogEntry]:
     """Return the snapshots that changed a table, newest first.
 
     Args:
         connection: a connection to the catalog database.
-        database: the catalog database.
         table_id: the table.
         until: the last snapshot id, included.
         limit: the maximum number of snapshots; None for all.
@@ -64,7 +62,7 @@ def read_table_log(connection: Connection, database: Database, table_id: int, un
             kinds.add(Kind.CREATED_TABLE)
         if kinds:
             found.append((record, tuple(kind for kind in Kind if kind in kinds)))
-    metrics = read_table_metrics(connection, database, table_id, [record.snapshot.snapshot_id for record, _ in found])
+    metrics = read_table_metrics(connection, table_id, [record.snapshot.snapshot_id for record, _ in found])
     return [_entry(record, kinds, first, metrics) for record, kinds in found]
 
 

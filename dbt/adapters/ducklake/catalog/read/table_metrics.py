@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.engine import Connection
 
 from ..store import tables as t
-from ..store.database import Database, batches
-from ..store.inlined import clause, has_delete_table, positions, registered
+from ..store.database import rows_with_ids
+from ..store.inlined import data_table, find_delete_table, registered
+
+_Sums = Callable[..., Iterator[tuple[int, ...]]]
+"""`_sums` for a connection and some snapshots."""
 
 
 @dataclass
@@ -73,52 +77,53 @@ class Ranges:
         return place >= 0 and snapshot_id <= self._ends[place]
 
 
-def read_table_metrics(connection: Connection, database: Database, table_id: int, snapshots: Collection[int]) -> TableMetrics:
+def read_table_metrics(connection: Connection, table_id: int, snapshots: Collection[int]) -> TableMetrics:
     """Return the metrics of these snapshots of a table; the number of queries does not grow with the files."""
-    read = _Sums(connection, snapshots, database.dialect.batch_size)
-    kept = read.previous()
+    sums, key = partial(_sums, connection, snapshots), t.snapshot.c.snapshot_id
+    kept = rows_with_ids(connection, select(key), key, (each - 1 for each in snapshots))
     found = TableMetrics(
         merged_rows=_merged(connection, t.data_file, table_id),
         merged_deletes=_merged(connection, t.delete_file, table_id),
-        with_kept_predecessor=frozenset(each + 1 for each in kept),
+        with_kept_predecessor=frozenset(row[0] + 1 for row in kept),
     )
-    _add_files(found, read, table_id)
-    for name, _ in registered(connection, [table_id]).get(table_id, ()):
-        rows = clause(connection, name)
-        for snapshot, count in read.sums(rows, rows.c.begin_snapshot, func.count()):
+    _add_files(found, sums, table_id)
+    for name, _ in registered(connection, table_id):
+        rows = data_table(connection, name)
+        for snapshot, count in sums(rows, rows.c.begin_snapshot, func.count()):
             found.rows_inserted[snapshot] += count
-        for snapshot, count in read.sums(rows, rows.c.end_snapshot, func.count()):
+        for snapshot, count in sums(rows, rows.c.end_snapshot, func.count()):
             found.rows_deleted[snapshot] += count
-    if has_delete_table(connection, database.schema, table_id):
-        _add_inlined_deletes(found, read, positions(connection, table_id))
+    entries = find_delete_table(connection, table_id)
+    if entries is not None:
+        _add_inlined_deletes(found, sums, entries)
     return found
 
 
-def _add_files(found: TableMetrics, read: _Sums, table_id: int) -> None:
+def _add_files(found: TableMetrics, sums: _Sums, table_id: int) -> None:
     data, delete = t.data_file, t.delete_file
     of_table = data.c.table_id == table_id
     begun = (func.count(), func.sum(data.c.record_count), func.sum(data.c.file_size_bytes))
-    for snapshot, files, rows, size in read.sums(data, data.c.begin_snapshot, *begun, where=of_table):
+    for snapshot, files, rows, size in sums(data, data.c.begin_snapshot, *begun, where=of_table):
         found.files_added[snapshot], found.rows_inserted[snapshot], found.bytes_added[snapshot] = files, rows, size
-    for snapshot, files, rows in read.sums(data, data.c.end_snapshot, func.count(), func.sum(data.c.record_count), where=of_table):
+    for snapshot, files, rows in sums(data, data.c.end_snapshot, func.count(), func.sum(data.c.record_count), where=of_table):
         found.files_removed[snapshot] = files
         found.rows_deleted[snapshot] += rows
-    for snapshot, rows in read.sums(delete, delete.c.begin_snapshot, func.sum(delete.c.delete_count), where=delete.c.table_id == table_id):
+    for snapshot, rows in sums(delete, delete.c.begin_snapshot, func.sum(delete.c.delete_count), where=delete.c.table_id == table_id):
         found.rows_deleted[snapshot] += rows
     both = delete.join(data, data.c.data_file_id == delete.c.data_file_id)
     ended = case((delete.c.end_snapshot.is_(None), data.c.end_snapshot), else_=delete.c.end_snapshot)
-    for snapshot, rows in read.sums(both, ended, func.sum(delete.c.delete_count), where=of_table):
+    for snapshot, rows in sums(both, ended, func.sum(delete.c.delete_count), where=of_table):
         found.rows_deleted[snapshot] -= rows
 
 
-def _add_inlined_deletes(found: TableMetrics, read: _Sums, entries: Any) -> None:
+def _add_inlined_deletes(found: TableMetrics, sums: _Sums, entries: Any) -> None:
     """Count inlined deletes where they begin, and subtract earlier ones of a file from the rows that end with the file."""
-    for snapshot, count in read.sums(entries, entries.c.begin_snapshot, func.count()):
+    for snapshot, count in sums(entries, entries.c.begin_snapshot, func.count()):
         found.rows_deleted[snapshot] += count
     data = t.data_file
     both = entries.join(data, data.c.data_file_id == entries.c.file_id)
     earlier = entries.c.begin_snapshot < data.c.end_snapshot
-    for snapshot, count in read.sums(both, data.c.end_snapshot, func.count(), where=earlier):
+    for snapshot, count in sums(both, data.c.end_snapshot, func.count(), where=earlier):
         found.rows_deleted[snapshot] -= count
 
 
@@ -129,23 +134,10 @@ def _merged(connection: Connection, table: Any, table_id: int) -> Ranges:
     return Ranges((row[0], row[1]) for row in connection.execute(query))
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Reads sums for some snapshots, in batches of `size` of them."""
-
-    connection: Connection
-    snapshots: Collection[int]
-    size: int
-
-    def sums(self, source: Any, key: ColumnElement[Any], *values: Any, where: Any = None) -> Iterator[tuple[int, ...]]:
-        """Yield (snapshot, value …) for each snapshot that occurs as a key."""
-        for batch in batches(self.snapshots, self.size):
-            query = select(key, *values).select_from(source).where(key.in_(batch)).group_by(key)
-            for row in self.connection.execute(query if where is None else query.where(where)):
-                yield tuple(int(value or 0) for value in row)
-
-    def previous(self) -> Iterator[int]:
-        """Yield the ids of the snapshots before these that are kept."""
-        key = t.snapshot.c.snapshot_id
-        for batch in batches([each - 1 for each in self.snapshots], self.size):
-            yield from self.connection.scalars(select(key).where(key.in_(batch)))
+def _sums(
+    connection: Connection, snapshots: Collection[int], source: Any, key: ColumnElement[Any], *values: Any, where: Any = None
+) -> Iterator[tuple[int, ...]]:
+    """Yield (snapshot, value …) for each of the snapshots that occurs as a key."""
+    query = select(key, *values).select_from(source).group_by(key)
+    for row in rows_with_ids(connection, query if where is None else query.where(where), key, snapshots):
+        yield tuple(int(value or 0) for value in row)

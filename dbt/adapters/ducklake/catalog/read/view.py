@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 from ...format.identifiers import fold
-from ...format.objects import Macro, Relation, Schema, Snapshot, Table, View
+from ...format.objects import Macro, Relation, Schema, Snapshot, Table
 from ..staged import Staged
 from .definitions import Definitions, RelationName
 
@@ -57,7 +57,7 @@ class CatalogView(ABC):
             if (fold(relation.schema_name), fold(relation.name)) == wanted:
                 return relation
         found = self.definitions.find(schema_name, name)
-        return None if found is None or self._is_changed(found) else found
+        return None if found is None or self._is_changed(found.relation_id) else found
 
     def by_id(self, relation_id: int) -> Relation | None:
         """Return the table or view with an id, or None; ids that the transaction creates are negative."""
@@ -68,14 +68,13 @@ class CatalogView(ABC):
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
         """Return all tables and views of one schema or of all, ordered by schema and name."""
-        found = [each for each in self.definitions.relations(schema_name) if not self._is_changed(each)]
+        found = [each for each in self.definitions.relations(schema_name) if not self._is_changed(each.relation_id)]
         found += self._changed(schema_name)
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """Return the names of tables and views without their definitions, for lists of thousands of them."""
-        changed = {*self.staged.tables, *self.staged.views}
-        found = [each for each in self.definitions.names(schema_name) if each.relation_id not in changed]
+        found = [each for each in self.definitions.names(schema_name) if not self._is_changed(each.relation_id)]
         for each in self._changed(schema_name):
             found.append(RelationName(each.relation_id, each.schema_name, each.name, isinstance(each, Table)))
         return sorted(found, key=lambda name: (name.schema_name, name.name))
@@ -84,8 +83,7 @@ class CatalogView(ABC):
         """Return the definitions of the relations with these names; a relation that does not exist is left out."""
         names = list(names)
         found = [each for name in names if (each := self.staged.tables.get(name.relation_id) or self.staged.views.get(name.relation_id))]
-        changed = {*self.staged.tables, *self.staged.views}
-        return [*found, *self.definitions.named(name for name in names if name.relation_id not in changed)]
+        return [*found, *self.definitions.named(name for name in names if not self._is_changed(name.relation_id))]
 
     def macros(self, schema_name: str | None = None) -> list[Macro]:
         """Return the macros of one schema or of all, ordered by schema and name."""
@@ -100,10 +98,6 @@ class CatalogView(ABC):
             if each is not None and (wanted is None or fold(each.schema_name) == wanted):
                 yield each
 
-    def _is_changed(self, relation: Relation) -> bool:
-        """Whether the staged changes replace or drop a relation of the snapshot."""
-        match relation:
-            case Table():
-                return relation.table_id in self.staged.tables
-            case View():
-                return relation.view_id in self.staged.views
+    def _is_changed(self, relation_id: int) -> bool:
+        """Whether the staged changes replace or drop a table or view of the snapshot."""
+        return relation_id in self.staged.tables or relation_id in self.staged.views

@@ -21,7 +21,8 @@ from ...format.paths import WITHOUT_PASSWORD, absolute, has_password, new_uuid, 
 from ...format.versions import CURRENT, is_older
 from . import tables as t
 from .database import ConcurrentWriteError, Database, insert_rows
-from .migrations.older import OlderCatalog, read_source
+from .dialects import dialect_of
+from .migrations.older import OlderCatalog
 from .settings import CatalogSettings
 
 CREATED_BY = "dbt-ducklake"
@@ -38,8 +39,6 @@ class LakeFacts:
 
     data_path: str
     """The directory or URL of the lake's files, with a separator at the end."""
-    created_by: str | None
-    """The program that created the lake."""
     encrypted: bool
     """Whether the lake's files are encrypted."""
     is_new: bool = False
@@ -65,15 +64,14 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
     """
     _require_file(database, settings.creates)
     entries = _read_entries(database)
-    is_new = entries is None and _initialize(database, settings, before_creation)
-    if entries is None:
-        entries = _read_entries(database)
-    if entries is None:
+    is_new = not entries and _initialize(database, settings, before_creation)
+    entries = entries or _read_entries(database)
+    if not entries:
         raise LakeError(f"the catalog {database.location} could not be created, because another process was using it; run it again")
     version = entries.get("version")
     if is_older(version):
         with database.reading() as connection:
-            database.older_catalog = OlderCatalog.of(read_source(connection, database.schema, str(version)))
+            database.older_catalog = OlderCatalog.read(connection, str(version))
     stored = entries.get("data_path")
     if stored is None:
         raise LakeError(
@@ -95,7 +93,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         if not _replace_data_path(database, stored, data_path):
             return attach(database, settings, before_creation)  # another process has changed the lake
     former_data_path = stored if data_path != stored else None
-    return LakeFacts(with_separator(data_path), entries.get("created_by"), encrypted, is_new, former_data_path)
+    return LakeFacts(with_separator(data_path), encrypted, is_new, former_data_path)
 
 
 def _require_file(database: Database, creates: bool) -> None:
@@ -120,16 +118,17 @@ def require_directory(directory: str) -> None:
         raise ConfigurationError(f"the directory {directory} of the catalog does not exist; create it or correct 'path'")
 
 
-def _read_entries(database: Database) -> dict[str, str] | None:
-    """Return the lake-wide entries of `ducklake_metadata`; None if the catalog has none."""
+def _read_entries(database: Database) -> dict[str, str]:
     with database.reading() as connection:
-        return _entries(connection, database) or None
+        return _entries(connection)
 
 
-def _entries(connection: Connection, database: Database) -> dict[str, str]:
-    if not inspect(connection).has_table(t.metadata.name, schema=database.schema):
+def _entries(connection: Connection) -> dict[str, str]:
+    """Return the lake-wide entries of `ducklake_metadata`; none if there is no lake."""
+    inspector, schema = inspect(connection), t.schema_of(connection)
+    if not inspector.has_table(t.metadata.name, schema=schema):
         return {}
-    columns = {column["name"] for column in inspect(connection).get_columns(t.metadata.name, schema=database.schema)}
+    columns = {column["name"] for column in inspector.get_columns(t.metadata.name, schema=schema)}
     query = select(t.metadata.c.key, t.metadata.c.value)
     if "scope" in columns:  # format 0.1 has no scopes
         query = query.where(t.metadata.c.scope.is_(None))
@@ -146,10 +145,10 @@ def _initialize(database: Database, settings: CatalogSettings, before_creation: 
     data_path = new_data_path(settings)
     try:
         with database.creating() as connection:
-            if _entries(connection, database):
+            if _entries(connection):
                 return False  # another process has created the lake
             before_creation(data_path)
-            create_tables(connection, database)
+            create_tables(connection)
             _write_first_rows(connection, data_path, bool(settings.encrypted))
     except ConcurrentWriteError:
         return False  # another process has created the lake; the caller checks it
@@ -168,47 +167,25 @@ def new_data_path(settings: CatalogSettings) -> str:
     return absolute(data_path)
 
 
-def create_tables(connection: Connection, database: Database) -> None:
+def create_tables(connection: Connection) -> None:
     """Create the schema, the metadata tables and their indexes."""
+    dialect, schema = dialect_of(connection), t.schema_of(connection)
     # CREATE SCHEMA IF NOT EXISTS needs the privilege to create schemas even if the schema exists.
-    if database.schema is not None and not inspect(connection).has_schema(database.schema):
-        connection.execute(CreateSchema(database.schema, if_not_exists=True))
+    if schema is not None and not inspect(connection).has_schema(schema):
+        connection.execute(CreateSchema(schema, if_not_exists=True))
     for table in t.METADATA.sorted_tables:
-        database.dialect.create_table(connection, table)
-    for index in t.INDEXES if database.dialect.indexes else ():
+        dialect.create_table(connection, table)
+    for index in t.INDEXES if dialect.indexes else ():
         connection.execute(CreateIndex(index))
 
 
 def _write_first_rows(connection: Connection, data_path: str, encrypted: bool) -> None:
     """Write the rows of a new lake: snapshot 0, the schema `main` and the entries of `ducklake_metadata`."""
-    insert_rows(
-        connection,
-        t.snapshot,
-        [
-            {
-                "snapshot_id": 0,
-                "snapshot_time": datetime.now(timezone.utc),
-                "schema_version": 0,
-                "next_catalog_id": 1,
-                "next_file_id": 0,
-            }
-        ],
-    )
-    insert_rows(connection, t.snapshot_changes, [{"snapshot_id": 0, "changes_made": 'created_schema:"main"'}])
-    insert_rows(
-        connection,
-        t.schema,
-        [
-            {
-                "schema_id": 0,
-                "schema_uuid": new_uuid(),
-                "begin_snapshot": 0,
-                "schema_name": "main",
-                "path": "main/",
-                "path_is_relative": True,
-            }
-        ],
-    )
+    now = datetime.now(timezone.utc)
+    connection.execute(t.snapshot.insert().values(snapshot_id=0, snapshot_time=now, schema_version=0, next_catalog_id=1, next_file_id=0))
+    connection.execute(t.snapshot_changes.insert().values(snapshot_id=0, changes_made='created_schema:"main"'))
+    main = {"schema_id": 0, "schema_name": "main", "path": "main/", "path_is_relative": True}
+    connection.execute(t.schema.insert().values(**main, schema_uuid=new_uuid(), begin_snapshot=0))
     entries = {"version": CURRENT, "created_by": CREATED_BY, "data_path": data_path, "encrypted": str(encrypted).lower()}
     insert_rows(connection, t.metadata, [{"key": key, "value": value} for key, value in entries.items()])
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import ColumnElement, Delete, Select, Update, create_engine, event
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.engine import Connection, Engine, make_url
 
@@ -30,6 +30,10 @@ _CACHED_STATEMENTS = 200
 """How many compiled statements SQLAlchemy caches. Most of its default of 500 would be for inlined-data tables that no longer exist."""
 
 
+BATCH_SIZE = 500
+"""The maximum number of ids in one IN list, below every driver's limit on parameters."""
+
+
 class ConcurrentWriteError(Exception):
     """A concurrent writer committed first, or held its lock for too long; a retry of the same transaction may succeed."""
 
@@ -46,7 +50,7 @@ class Database:
         """The snapshot at which the lake was opened, which readers treat as the newest; None if it was opened without one."""
         url = make_url(location.url)
         self._url = url if location.file is None else url.set(database=location.file)
-        self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
+        self.dialect: CatalogDialect = dialect_of(url)
         self.schema = location.metadata_schema or self.dialect.default_schema
         self.older_catalog: OlderCatalog | None = None
         """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
@@ -187,7 +191,7 @@ class Database:
             raise EngineError(f"the catalog database {self.location} failed: {error}") from error
 
 
-def batches(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
+def batches(items: Iterable[T], size: int = BATCH_SIZE) -> Iterator[Sequence[T]]:
     """Yield lists of at most `size` items."""
     batch: list[T] = []
     for item in items:
@@ -197,6 +201,16 @@ def batches(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
             batch = []
     if batch:
         yield batch
+
+
+def rows_with_ids(connection: Connection, query: Select[Any], key: ColumnElement[Any], ids: Iterable[int]) -> list[Any]:
+    """Return the rows of a query in which `key` is one of the ids, by one query for each batch of them."""
+    return [row for batch in batches(ids) for row in connection.execute(query.where(key.in_(batch)))]
+
+
+def change_with_ids(connection: Connection, statement: Update | Delete, key: ColumnElement[Any], ids: Iterable[int]) -> int:
+    """Update or delete the rows in which `key` is one of the ids, and return how many there were."""
+    return sum(connection.execute(statement.where(key.in_(batch))).rowcount for batch in batches(ids))
 
 
 def insert_rows(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:

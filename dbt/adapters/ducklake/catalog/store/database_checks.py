@@ -44,7 +44,7 @@ def try_creation(settings: CatalogSettings) -> None:
     try:
         with _undone(database) as connection:
             if database.dialect.rolls_back_tables:
-                create_tables(connection, database)
+                create_tables(connection)
     finally:
         database.close()
 

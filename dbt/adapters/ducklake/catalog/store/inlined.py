@@ -7,11 +7,11 @@ write these tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, cast, column, func, inspect, or_, select, text
+from sqlalchemy import MetaData, Table, cast, column, func, inspect, or_, select, text
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
@@ -24,20 +24,20 @@ from ...format.inlined import base_type, decode
 from ...format.objects import Column
 from . import tables as t
 from .database import batches
-from .dialects import CatalogDialect
+from .dialects import CatalogDialect, dialect_of
 from .row_rules import checked, damaged_row
 
 
 @dataclass(frozen=True)
 class InlinedTable:
-    """An inlined-data table: a row of `ducklake_inlined_data_tables` with the table's columns."""
+    """An inlined-data table: its name, and the columns of its schema version."""
 
     name: str
-    schema_version: int
     columns: tuple[Column, ...]
 
 
 _VISIBLE = "begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
+"""The condition of `tables.visible`, for `_of_each`."""
 
 
 def data_table_name(table_id: int, schema_version: int) -> str:
@@ -50,66 +50,47 @@ def delete_table_name(table_id: int) -> str:
     return f"ducklake_inlined_delete_{table_id}"
 
 
-def clause(connection: Connection, name: str, columns: Iterable[str] = ()) -> TableClause:
-    """Return an inlined-data table as an SQL clause; it is in the schema of the metadata tables, from the connection's options."""
+def data_table(connection: Connection, name: str, columns: Iterable[str] = ()) -> TableClause:
+    """Return an inlined-data table as an SQL clause, without columns that the caller does not need."""
     names = ["row_id", "begin_snapshot", "end_snapshot", *columns]
-    return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names), schema=_schema(connection))
+    return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names), schema=t.schema_of(connection))
 
 
-def _schema(connection: Connection) -> str | None:
-    """Return the schema of the metadata tables, because SQLAlchemy sets it only for tables in `METADATA`."""
-    schema: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
-    return schema
-
-
-def visible_rows(table: TableClause, snapshot_id: int) -> Any:
-    """Return the condition that a row of an inlined-data table is visible at a snapshot."""
-    return and_(
-        table.c.begin_snapshot <= snapshot_id,
-        or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id),
-    )
-
-
-def read_inlined(connection: Connection, dialect: CatalogDialect, inlined: Sequence[InlinedTable], snapshot_id: int) -> list[InlinedRows]:
+def read_inlined(connection: Connection, inlined: Sequence[InlinedTable], snapshot_id: int) -> list[InlinedRows]:
     """Return the visible rows of each inlined-data table that has any."""
-    full = _with_rows(connection, [each.name for each in inlined], snapshot_id) if len(inlined) > 1 else None
+    if len(inlined) > 1:
+        full = with_rows(connection, [each.name for each in inlined], snapshot_id)
+        inlined = [each for each in inlined if each.name in full]
     found = []
     for each in inlined:
-        if full is None or each.name in full:
-            rows = _read_one(connection, dialect, each, snapshot_id)
-            if rows.row_ids:
-                found.append(rows)
+        rows = _read(connection, each, lambda source: t.visible(source, snapshot_id))
+        if rows:
+            ids, begins = (tuple(row[place] for row in rows) for place in range(2))
+            found.append(InlinedRows(each.name, each.columns, ids, begins, tuple(row[3:] for row in rows)))
     return found
 
 
-def read_versions(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
+def read_versions(connection: Connection, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
     """Return all versions of rows that began up to a snapshot, ended or not."""
-    rows = _read(connection, dialect, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
+    rows = _read(connection, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
     ids, begins, ends = (tuple(row[place] for row in rows) for place in range(3))
     return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
 
 
-def read_changed(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, since: int) -> list[tuple[int, tuple[Any, ...]]]:
+def read_changed(connection: Connection, inlined: InlinedTable, since: int) -> list[tuple[int, tuple[Any, ...]]]:
     """Return (begin, values) of the rows that began or ended after a snapshot."""
-    rows = _read(connection, dialect, inlined, lambda source: or_(source.c.begin_snapshot > since, source.c.end_snapshot > since))
+    rows = _read(connection, inlined, lambda source: or_(source.c.begin_snapshot > since, source.c.end_snapshot > since))
     return [(row[1], row[3:]) for row in rows]
 
 
-def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedRows:
-    rows = _read(connection, dialect, inlined, lambda source: visible_rows(source, snapshot_id))
-    ids, begins = (tuple(row[place] for row in rows) for place in range(2))
-    return InlinedRows(inlined.name, inlined.columns, ids, begins, tuple(row[3:] for row in rows))
-
-
-def _read(
-    connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
-) -> list[tuple[Any, ...]]:
+def _read(connection: Connection, inlined: InlinedTable, condition: Callable[[TableClause], Any]) -> list[tuple[Any, ...]]:
     """Return (row id, begin, end, decoded values …) of the rows that match a condition, ordered by row id and begin.
 
     Raises:
         LakeError: a row is damaged.
     """
-    source = clause(connection, inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
+    dialect = dialect_of(connection)
+    source = data_table(connection, inlined.name, stored_names(connection, inlined))
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
     readable = [_readable(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
     query = select(*fixed, *readable).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
@@ -136,23 +117,18 @@ def _readable(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column)
     return cast(readable, VARCHAR()) if base_type(column.type) in dialect.read_as_text else readable
 
 
-def stored_names(connection: Connection, dialect: CatalogDialect, name: str, columns: Sequence[Column]) -> list[str]:
+def stored_names(connection: Connection, inlined: InlinedTable) -> list[str]:
     """Return the database's names of an inlined-data table's columns, in order; some databases store some names in lower case."""
-    names = [each.name for each in columns]
-    if not dialect.folds_case or all(each == each.lower() for each in names):
+    names = [each.name for each in inlined.columns]
+    if not dialect_of(connection).folds_case or all(each == each.lower() for each in names):
         return names
-    return list(connection.execute(select(text("*")).select_from(clause(connection, name)).limit(0)).keys())[3:]
+    return list(connection.execute(select(text("*")).select_from(data_table(connection, inlined.name)).limit(0)).keys())[3:]
 
 
-def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
+def with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
     """Return the names of the inlined-data tables that have a visible row."""
     query = f"EXISTS (SELECT 1 FROM {{0}} WHERE {_VISIBLE})"
     return {name for name, (found,) in _of_each(connection, names, snapshot_id, query) if found}
-
-
-def has_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> bool:
-    """Whether any inlined-data table has a visible row."""
-    return bool(_with_rows(connection, names, snapshot_id))
 
 
 def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int | None]]:
@@ -179,7 +155,7 @@ def _of_each(connection: Connection, names: Sequence[str], snapshot_id: int, val
         values: SQL, in which `{0}` is the table and `{snapshot}` is the snapshot.
     """
     quote = connection.dialect.identifier_preparer.quote_identifier
-    schema = _schema(connection)
+    schema = t.schema_of(connection)
     for batch in batches(names, 100):
         tables = [".".join(quote(each) for each in (schema, name) if each is not None) for name in batch]
         parts = [f"SELECT {number}, {values.format(table, snapshot=int(snapshot_id))}" for number, table in enumerate(tables)]
@@ -187,34 +163,45 @@ def _of_each(connection: Connection, names: Sequence[str], snapshot_id: int, val
             yield batch[row[0]], row[1:]
 
 
-def registered(connection: Connection, table_ids: Collection[int] | None) -> dict[int, list[tuple[str, int]]]:
-    """Return table id → (name, schema version) of its inlined-data tables, ordered by schema version; None for all tables.
+def registered(connection: Connection, table_id: int) -> list[tuple[str, int]]:
+    """Return (name, schema version) of the inlined-data tables of a table, ordered by schema version.
 
     Raises:
         LakeError: a row is damaged.
     """
     source = t.inlined_data_tables
-    query = select(source).distinct().order_by(source.c.schema_version)
-    if table_ids is not None:
-        query = query.where(source.c.table_id.in_(table_ids))
-    found: dict[int, list[tuple[str, int]]] = {}
-    for row in checked(source, connection.execute(query).all()):
-        found.setdefault(row.table_id, []).append((row.table_name, row.schema_version))
-    return found
+    query = select(source).where(source.c.table_id == table_id).distinct().order_by(source.c.schema_version)
+    return [(row.table_name, row.schema_version) for row in checked(source, connection.execute(query).all())]
 
 
-def positions(connection: Connection, table_id: int) -> TableClause:
-    """Return the inlined-delete table of a table as an SQL clause."""
+def all_registered(connection: Connection) -> dict[str, int]:
+    """Return the name of each inlined-data table of the lake → the id of its table.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
+    rows = connection.execute(select(t.inlined_data_tables)).all()
+    return {row.table_name: row.table_id for row in checked(t.inlined_data_tables, rows)}
+
+
+def drop_table(connection: Connection, name: str) -> None:
+    """Drop an inlined-data or inlined-delete table."""
+    dialect_of(connection).drop_table(connection, Table(quoted_name(name, True), MetaData(), schema=t.schema_of(connection)))
+
+
+def delete_table(connection: Connection, table_id: int) -> TableClause:
+    """Return the inlined-delete table of a table, which must exist, as an SQL clause."""
     return table_clause(
         quoted_name(delete_table_name(table_id), True),
         *(ColumnClause[int](name) for name in ("file_id", "row_id", "begin_snapshot")),
-        schema=_schema(connection),
+        schema=t.schema_of(connection),
     )
 
 
-def has_delete_table(connection: Connection, schema: str | None, table_id: int) -> bool:
-    """Whether a table has an inlined-delete table."""
-    return inspect(connection).has_table(delete_table_name(table_id), schema=schema)
+def find_delete_table(connection: Connection, table_id: int) -> TableClause | None:
+    """Return the inlined-delete table of a table as an SQL clause; None if it does not exist."""
+    exists = inspect(connection).has_table(delete_table_name(table_id), schema=t.schema_of(connection))
+    return delete_table(connection, table_id) if exists else None
 
 
 def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
@@ -223,7 +210,9 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
     Raises:
         LakeError: a row is damaged.
     """
-    source = positions(connection, table_id)
+    source = find_delete_table(connection, table_id)
+    if source is None:
+        return {}
     query = (
         select(source.c.file_id, source.c.row_id)
         .where(source.c.begin_snapshot <= snapshot_id)
@@ -241,12 +230,8 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
 
 def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
     """Return (number of inlined deletes of visible files, greatest snapshot of such a delete)."""
-    source = positions(connection, table_id)
-    alive = select(t.data_file.c.data_file_id).where(
-        t.data_file.c.table_id == table_id,
-        t.data_file.c.begin_snapshot <= snapshot_id,
-        or_(t.data_file.c.end_snapshot.is_(None), t.data_file.c.end_snapshot > snapshot_id),
-    )
+    source = delete_table(connection, table_id)
+    alive = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
     row = connection.execute(
         select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id, source.c.file_id.in_(alive))
     ).one()

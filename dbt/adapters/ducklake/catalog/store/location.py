@@ -66,13 +66,9 @@ class CatalogLocation:
         """The default data path of a new lake. As in DuckDB, only a catalog in a DuckDB file has one."""
         return f"{self.file}.files/" if self.url.startswith(_DUCKDB_URL) else None
 
-    @property
-    def display(self) -> str:
-        """The address of the catalog database without its password."""
-        return redacted_url(self.url) if self.file is None else self.file
-
     def __str__(self) -> str:
-        return self.display
+        """Return the address of the catalog database without its password."""
+        return redacted_url(self.url) if self.file is None else self.file
 
 
 def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogLocation:

@@ -175,18 +175,12 @@ def naming_damaged_rows(connection: Connection) -> Iterator[None]:
     try:
         yield
     except _PYTHON_ERRORS as error:
-        names = set(inspect(connection).get_table_names(schema=_schema(connection)))
+        names = set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
         for table in t.METADATA.tables.values():
             if table.name in _RULES and table.name in names:
                 for violation in rule_violations(table, connection.execute(select(table)).all()).values():
                     raise violation from error
         raise
-
-
-def _schema(connection: Connection) -> str | None:
-    """Return the schema of the metadata tables; None for the default schema."""
-    found: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
-    return found
 
 
 def _error(table: Table, row: Mapping[str, Any], rule: _Rule, value: Any) -> LakeError:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Index, MetaData, Table
-from sqlalchemy.engine import Dialect
+from sqlalchemy import Column, ColumnElement, FromClause, Index, MetaData, Table, or_
+from sqlalchemy.engine import Connection, Dialect
 from sqlalchemy.types import BIGINT, VARCHAR, TypeDecorator, TypeEngine
 
-from .dialects import physical
+from .dialects import dialect_of
 
 METADATA = MetaData()
 
@@ -27,7 +27,7 @@ class Uuid(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the database's type."""
-        return physical(dialect).uuid_type
+        return dialect_of(dialect).uuid_type
 
     def process_result_value(self, value: Any, _dialect: Dialect) -> str | None:
         """Convert a result of the driver."""
@@ -42,11 +42,11 @@ class Boolean(TypeDecorator[bool]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the database's type."""
-        return physical(dialect).boolean_type
+        return dialect_of(dialect).boolean_type
 
     def process_bind_param(self, value: bool | None, dialect: Dialect) -> Any:
         """Convert a value to a parameter of the driver."""
-        return None if value is None else physical(dialect).write_boolean(value)
+        return None if value is None else dialect_of(dialect).write_boolean(value)
 
     def process_result_value(self, value: Any, _dialect: Dialect) -> bool | None:
         """Convert a result of the driver; a value that is not a boolean stays as it is, for `row_rules` to report."""
@@ -61,16 +61,16 @@ class Timestamp(TypeDecorator[datetime]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the database's type."""
-        return physical(dialect).timestamp_type
+        return dialect_of(dialect).timestamp_type
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         """Convert a value to a parameter of the driver."""
-        return None if value is None else physical(dialect).write_timestamp(value)
+        return None if value is None else dialect_of(dialect).write_timestamp(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         """Convert a result of the driver; a value that is not a timestamp stays as it is, for `row_rules` to report."""
         try:
-            return None if value is None else physical(dialect).read_timestamp(value)
+            return None if value is None else dialect_of(dialect).read_timestamp(value)
         except ValueError:
             return value  # type: ignore[no-any-return]
 
@@ -83,7 +83,7 @@ class Text(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the database's type."""
-        return physical(dialect).text_type
+        return dialect_of(dialect).text_type
 
 
 _B: TypeEngine[Any] = BIGINT()
@@ -103,6 +103,17 @@ def _table(name: str, columns: list[tuple[str, TypeEngine[Any]]], key: str | Non
             for i, (column, type_) in enumerate(columns)
         ),
     )
+
+
+def visible(table: FromClause, snapshot_id: int) -> ColumnElement[bool]:
+    """Return the condition that a row of a table with begin and end snapshots is visible at a snapshot ("Queries")."""
+    return (table.c.begin_snapshot <= snapshot_id) & or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id)
+
+
+def schema_of(connection: Connection) -> str | None:
+    """Return the schema of the metadata tables, which SQLAlchemy itself sets only for tables in `METADATA`; None for the default."""
+    schema: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
+    return schema
 
 
 _LIFE = [("begin_snapshot", _B), ("end_snapshot", _B)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy.dialects import registry
-from sqlalchemy.engine import Dialect
+from sqlalchemy.engine import URL, Connection, Dialect
 
 from .dialect import BusyError, CatalogDialect
 from .duckdb import DUCKDB
@@ -11,17 +11,20 @@ from .mysql import MYSQL
 from .postgres import POSTGRES
 from .sqlite import SQLITE
 
-__all__ = ["BusyError", "CatalogDialect", "dialect_of", "physical"]
+__all__ = ["BusyError", "CatalogDialect", "dialect_of"]
 
 registry.register("duckdb.ducklake", f"{__name__}.duckdb_driver", "DuckDBFile")
 """Handles URLs `duckdb+ducklake:///…`; duckdb-engine, if it is installed, handles other DuckDB URLs."""
 
 
-def dialect_of(name: str) -> CatalogDialect:
-    """Return the dialect with an SQLAlchemy name."""
-    return {each.name: each for each in (SQLITE, POSTGRES, DUCKDB, MYSQL)}[name]
+_DIALECTS = {each.name: each for each in (SQLITE, POSTGRES, DUCKDB, MYSQL)}
 
 
-def physical(dialect: Dialect) -> CatalogDialect:
-    """Return our dialect for an SQLAlchemy dialect."""
-    return dialect_of(dialect.name)
+def dialect_of(target: Dialect | Connection | URL) -> CatalogDialect:
+    """Return our dialect for a dialect of SQLAlchemy, a connection or a URL."""
+    match target:
+        case URL():
+            return _DIALECTS[target.get_backend_name()]
+        case Connection():
+            return _DIALECTS[target.dialect.name]
+    return _DIALECTS[target.name]

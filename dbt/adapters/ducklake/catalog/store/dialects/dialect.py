@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
-from sqlalchemy.types import VARCHAR, TypeEngine
+from sqlalchemy.types import BOOLEAN, VARCHAR, TypeEngine
 
 from ....format.inlined_cells import text_cell
 from ....format.leaf_types import STORED_NAMES, Cell
@@ -43,14 +44,18 @@ def drop_table(connection: Connection, table: Table) -> None:
     connection.execute(DropTable(table))
 
 
-def unchanged(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
-    """Return the column itself."""
-    return cell
+def unchanged(value: Any, *_: Any) -> Any:
+    """Return a value, an expression or a type as it is."""
+    return value
 
 
-def unchanged_text(text: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the string itself, because the database compares strings byte by byte."""
-    return text
+def in_utc(value: datetime) -> datetime:
+    """Return a timestamp in UTC; without a zone it is already."""
+    return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)
+
+
+def nothing(*_: Any) -> None:
+    """Do nothing."""
 
 
 def no_lock(_connection: Connection) -> AbstractContextManager[None]:
@@ -69,29 +74,12 @@ class CatalogDialect:
     """The default schema of the metadata tables."""
 
     uuid_type: TypeEngine[Any]
-    boolean_type: TypeEngine[Any]
     timestamp_type: TypeEngine[Any]
-    """The declared types of the reference implementation; ours must be the same, because DuckDB checks values against them."""
-
-    write_boolean: Callable[[bool], Any]
-    write_timestamp: Callable[[Any], Any]
-    read_timestamp: Callable[[Any], Any]
-
-    comparable_timestamp: Callable[[ColumnElement[Any]], ColumnElement[Any]]
-    """Converts a stored timestamp to an expression that compares by time."""
+    """The declared types of the reference implementation; ours must be the same, because DuckDB checks values against them. So must
+    `boolean_type`."""
 
     engine_options: Mapping[str, Any]
     """Keyword arguments of `create_engine`."""
-
-    prepare_engine: Callable[[Engine, bool], None]
-    """Prepares the engine's connections; the flag is true if the engine only reads."""
-
-    begin_read: Callable[[Connection], None]
-    """Begins a reading transaction, whose queries all see the same state of the catalog."""
-
-    begin_commit: Callable[[Connection, str | None], None]
-    """Begins a writing transaction: waits for other writers, then sees everything that they committed. The second argument is the
-    schema of the metadata tables, if any."""
 
     is_write_conflict: Callable[[BaseException], bool]
     """Whether a driver's error means that a concurrent writer committed first, so that a retry may succeed."""
@@ -99,8 +87,26 @@ class CatalogDialect:
     inlined_types: Mapping[str, TypeEngine[Any]]
     """DuckLake type without parameters → column type in inlined-data tables."""
 
-    inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]]
+    inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]] = unchanged
     """Adds the parameters of the column's type to one of `inlined_types`, if the database supports them."""
+
+    boolean_type: TypeEngine[Any] = field(default_factory=BOOLEAN)
+    write_boolean: Callable[[bool], Any] = bool
+    write_timestamp: Callable[[datetime], Any] = unchanged
+    read_timestamp: Callable[[Any], datetime] = in_utc
+
+    comparable_timestamp: Callable[[ColumnElement[Any]], ColumnElement[Any]] = unchanged
+    """Converts a stored timestamp to an expression that compares by time."""
+
+    prepare_engine: Callable[[Engine, bool], None] = nothing
+    """Prepares the engine's connections, if its options are not enough; the flag is true if the engine only reads."""
+
+    begin_read: Callable[[Connection], None] = nothing
+    """Begins a reading transaction, whose queries all see the same state of the catalog, unless every transaction does."""
+
+    begin_commit: Callable[[Connection, str | None], None] = nothing
+    """Begins a writing transaction: waits for other writers, then sees everything that they committed; not necessary if `write_lock` or
+    `prepare_engine` does it. The second argument is the schema of the metadata tables, if any."""
 
     writing_engine_options: Mapping[str, Any] | None = None
     """Keyword arguments of `create_engine` for writing transactions, if they need other connections than reading ones."""
@@ -148,14 +154,11 @@ class CatalogDialect:
     parse_number: Callable[[ColumnElement[Any]], ColumnElement[Any]] | None = None
     """Converts a string to a double, and a string that is not a finite number to NULL. None if scans are not planned in SQL."""
 
-    ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = unchanged_text
-    """Converts a string to an expression that is compared byte by byte in UTF-8."""
+    ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = unchanged
+    """Converts a string to an expression that is compared byte by byte in UTF-8, if the database compares strings in another way."""
 
     max_identifier_bytes: int | None = None
     """The maximum length of a column name in an inlined-data table, in bytes."""
 
     folds_case: bool = False
     """Whether unquoted names in statements lose their case. DuckDB quotes only the column names that need quotes in DuckDB."""
-
-    batch_size: int = 500
-    """The maximum number of ids in one IN list, below every driver's limit on parameters."""

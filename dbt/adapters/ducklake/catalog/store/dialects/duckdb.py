@@ -1,7 +1,7 @@
 """A DuckDB file as the catalog database: one process at a time, one writing thread at a time.
 
 Specification: "Choosing a Catalog Database". A process opens the file for each transaction, and other processes wait until it closes it. So
-concurrent writers are always threads of one process, and a lock makes them take turns.
+concurrent writers are always threads of one process, and a lock makes them take turns. Every transaction sees one state of the catalog.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +20,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import TryCast
-from sqlalchemy.types import BOOLEAN, Double, TypeEngine, UserDefinedType
+from sqlalchemy.types import Double, TypeEngine, UserDefinedType
 
 from ....format.duckdb_types import NAMES, duckdb_type
 from ....format.identifiers import double_quoted
@@ -68,21 +67,9 @@ def _prepare(engine: Engine, read_only: bool) -> None:
         keywords["read_only"] = read_only
 
 
-def _do_nothing(_connection: Connection, _schema: str | None = None) -> None:
-    """Do nothing, because every DuckDB transaction sees one state of the catalog."""
-
-
 def _is_write_conflict(error: BaseException) -> bool:
     message = str(error).lower()
     return is_in_use(error) or any(each in message for each in _CONFLICTS)
-
-
-def _identity(value: Any) -> Any:
-    return value
-
-
-def _read_timestamp(value: datetime) -> datetime:
-    return value.astimezone(timezone.utc)
 
 
 def _inlined_cell(value: Any, column: Column) -> Any:
@@ -156,16 +143,9 @@ DUCKDB = CatalogDialect(
     name="duckdb",
     default_schema="main",
     uuid_type=DuckDBType("UUID"),
-    boolean_type=BOOLEAN(),
     timestamp_type=DuckDBType("TIMESTAMP WITH TIME ZONE"),
-    write_boolean=bool,
-    write_timestamp=_identity,
-    read_timestamp=_read_timestamp,
-    comparable_timestamp=_identity,
     engine_options=MappingProxyType({"poolclass": NullPool}),
     prepare_engine=_prepare,
-    begin_read=_do_nothing,
-    begin_commit=_do_nothing,
     is_write_conflict=_is_write_conflict,
     inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,

@@ -17,7 +17,7 @@ from sqlalchemy import Table, delete, event, func, text
 from sqlalchemy.dialects.mysql import CHAR, DATETIME, LONGBLOB, LONGTEXT
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
-from sqlalchemy.types import BIGINT, BOOLEAN
+from sqlalchemy.types import BIGINT
 
 from .dialect import BusyError, CatalogDialect, inlined_types_for
 
@@ -48,12 +48,9 @@ def _begin_read(connection: Connection) -> None:
     connection.execute(text("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"))
 
 
-def _begin_commit(_connection: Connection, _schema: str | None) -> None:
-    """Do nothing: the write lock is taken before the first statement, which determines what the transaction sees."""
-
-
 @contextmanager
 def _write_lock(connection: Connection) -> Iterator[None]:
+    """Take the lock before the first statement of the transaction, which determines what the transaction sees."""
     name = "ducklake:" + hashlib.sha256((connection.engine.url.database or "").encode()).hexdigest()[:40]
     acquired = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), {"name": name, "seconds": BUSY_TIMEOUT_SECONDS})
     connection.rollback()
@@ -86,28 +83,18 @@ def _write_timestamp(value: datetime) -> datetime:
     return value.astimezone(timezone.utc).replace(tzinfo=None)
 
 
-def _read_timestamp(value: datetime) -> datetime:
-    return value.replace(tzinfo=timezone.utc)
-
-
 _TEXT = LONGTEXT(charset="utf8mb4", collation="utf8mb4_bin")
 
 MYSQL = CatalogDialect(
     name="mysql",
     default_schema=None,
     uuid_type=CHAR(36, charset="ascii", collation="ascii_bin"),
-    boolean_type=BOOLEAN(),
     timestamp_type=DATETIME(fsp=6),
-    write_boolean=bool,
     write_timestamp=_write_timestamp,
-    read_timestamp=_read_timestamp,
-    comparable_timestamp=lambda stored: stored,
     engine_options=MappingProxyType({"pool_pre_ping": True, "pool_recycle": 1800, "pool_size": 16, "max_overflow": 32}),
     prepare_engine=_prepare,
     begin_read=_begin_read,
-    begin_commit=_begin_commit,
     is_write_conflict=_is_write_conflict,
-    inlined_type=lambda found, _column: found,
     inlined_types=inlined_types_for(BIGINT(), _TEXT, LONGBLOB()),
     text_type=_TEXT,
     write_lock=_write_lock,

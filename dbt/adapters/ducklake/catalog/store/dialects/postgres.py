@@ -7,14 +7,13 @@ READ COMMITTED and first lock that table against other inserts: they wait for ot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, cast, func, or_, text
 from sqlalchemy.dialects.postgresql import BYTEA, DOUBLE_PRECISION, INTERVAL, REAL, TIME, TIMESTAMP, UUID
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import Connection
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
 
 from ....format.inlined import base_type
@@ -29,18 +28,6 @@ _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
 
 _NUMBER = r"^-?[0-9]{1,40}([.][0-9]{1,40})?([eE][-+]?[0-9]{1,2})?$"
 """Texts that can be cast to a double without an error, which would end the query."""
-
-
-def _identity(value: Any) -> Any:
-    return value
-
-
-def _read_timestamp(value: datetime) -> datetime:
-    return value.astimezone(timezone.utc)
-
-
-def _prepare(_engine: Engine, _read_only: bool) -> None:
-    """Do nothing: the engine's options are enough."""
 
 
 def _begin_read(connection: Connection) -> None:
@@ -114,14 +101,8 @@ POSTGRES = CatalogDialect(
     folds_case=True,
     default_schema="public",
     uuid_type=UUID(as_uuid=False),
-    boolean_type=BOOLEAN(),
     timestamp_type=TIMESTAMP(timezone=True),
-    write_boolean=bool,
-    write_timestamp=_identity,
-    read_timestamp=_read_timestamp,
-    comparable_timestamp=_identity,
     engine_options=MappingProxyType({"pool_pre_ping": True, "pool_size": 16, "max_overflow": 32}),
-    prepare_engine=_prepare,
     begin_read=_begin_read,
     begin_commit=_begin_commit,
     is_write_conflict=_is_write_conflict,

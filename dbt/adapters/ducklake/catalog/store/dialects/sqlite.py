@@ -51,7 +51,7 @@ def read_timestamp(value: Any) -> datetime:
 
 
 def _prepare(engine: Engine, read_only: bool) -> None:
-    """Turn off the driver's transaction handling, because it begins transactions too late to take the write lock first."""
+    """Begin transactions here, because the driver's own transaction handling begins them too late to take the write lock first."""
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: object) -> None:
@@ -67,10 +67,6 @@ def _prepare(engine: Engine, read_only: bool) -> None:
         seconds = BUSY_TIMEOUT_SECONDS if writes or options.get("ducklake_retried", False) else READ_TIMEOUT_SECONDS
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _nothing(_connection: Connection, _schema: str | None = None) -> None:
-    """Do nothing: the event handler has already sent the right BEGIN."""
 
 
 def _is_write_conflict(error: BaseException) -> bool:
@@ -98,10 +94,7 @@ SQLITE = CatalogDialect(
     # SQLite opens a file that is write-protected for reading only, and such a connection stays so. A commit therefore opens its own.
     writing_engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "poolclass": NullPool}),
     prepare_engine=_prepare,
-    begin_read=_nothing,
-    begin_commit=_nothing,
     is_write_conflict=_is_write_conflict,
-    inlined_type=lambda found, _column: found,
     inlined_types=inlined_types_for(BIGINT(), VARCHAR(), BLOB()),
     parse_number=_parse_number,
 )

@@ -20,9 +20,8 @@ from ....format.paths import resolve
 from ....format.versions import CURRENT, MergedFile, RewrittenFile, pieces_of
 from .. import tables as t
 from ..database import ConcurrentWriteError, Database, insert_rows
+from ..known_files import table_directories
 from .differences import DROPPED_COLUMNS, INITIAL_VALUES, Source
-
-Rewrite = Callable[[MergedFile], RewrittenFile]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class _Values:
     schema_versions: Sequence[Any]
 
 
-def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
+def migrate(database: Database, data_path: str, rewrite: Callable[[MergedFile], RewrittenFile]) -> None:
     """Migrate the lake to the current version, unless it already has it.
 
     Files that were merged without snapshot ids in their rows are rewritten first, because the current version has no other way to record
@@ -91,7 +90,7 @@ def _merged_files(database: Database, data_path: str, source: Source) -> list[Me
     with database.reading() as connection:
         _require_version(connection, source.version)
         rows = _partly_visible(connection, source)
-        directories = _directories(connection, data_path) if rows else {}
+        directories = table_directories(connection, data_path) if rows else {}
     return [
         MergedFile(
             row.data_file_id,
@@ -116,21 +115,6 @@ def _partly_visible(connection: Connection, source: Source) -> list[Any]:
         return any(row.begin_snapshot <= each < pieces[-1][0] for each in snapshots) if pieces else False
 
     return [row for row in found if partly(row)]
-
-
-def _directories(connection: Connection, data_path: str) -> dict[int, str]:
-    """Return table id → directory of its files, including dropped tables."""
-    query = select(
-        t.table.c.table_id,
-        t.table.c.path,
-        t.table.c.path_is_relative,
-        t.schema.c.path.label("schema_path"),
-        t.schema.c.path_is_relative.label("schema_path_is_relative"),
-    ).join(t.schema, t.schema.c.schema_id == t.table.c.schema_id)
-    return {
-        row.table_id: resolve(resolve(data_path, row.schema_path, row.schema_path_is_relative), row.path, row.path_is_relative)
-        for row in connection.execute(query)
-    }
 
 
 def _replace_file(connection: Connection, file_id: int, old: MergedFile, new: RewrittenFile) -> None:
@@ -196,13 +180,15 @@ def _change_tables(connection: Connection, schema: str | None, source: Source) -
             continue
         name = _qualified(connection, table.name, schema)
         if found.name != table.name:
-            _run(connection, f"ALTER TABLE {_qualified(connection, found.name, schema)} RENAME TO {_quoted(connection, table.name)}")
+            connection.exec_driver_sql(
+                f"ALTER TABLE {_qualified(connection, found.name, schema)} RENAME TO {_quoted(connection, table.name)}"
+            )
         for column in table.columns:
             if column.name not in found.c:
-                _run(connection, f"ALTER TABLE {name} ADD COLUMN {_specification(connection, table, column)}")
+                connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {_specification(connection, table, column)}")
         dropped = DROPPED_COLUMNS.get(table.name)
         if dropped is not None and dropped in found.c:
-            _run(connection, f"ALTER TABLE {name} DROP COLUMN {_quoted(connection, dropped)}")
+            connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN {_quoted(connection, dropped)}")
 
 
 def _specification(connection: Connection, table: Table, column: Column[Any]) -> str:
@@ -227,10 +213,6 @@ def _require_current_tables(connection: Connection, schema: str | None) -> None:
                 f"the table {table.name} has the columns {', '.join(names)} where {', '.join(expected)} are expected, "
                 "so the lake does not match its format version, and was not changed; restore it from a backup"
             )
-
-
-def _run(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(statement)
 
 
 def _quoted(connection: Connection, name: str) -> str:

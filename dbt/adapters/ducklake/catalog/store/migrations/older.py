@@ -20,21 +20,6 @@ from .. import tables as t
 from .differences import DROPPED_COLUMNS, FORMER_NAMES, INITIAL_VALUES, VALUES, Source, schema_versions
 
 
-def read_source(connection: Connection, schema: str | None, version: str) -> Source:
-    """Return the existing metadata tables of a catalog, by their current names."""
-    inspector = inspect(connection)
-    existing = set(inspector.get_table_names(schema=schema))
-    tables = {}
-    for table in t.METADATA.sorted_tables:
-        former = FORMER_NAMES.get(table.name)
-        name = former if former in existing and table.name not in existing else table.name
-        if name in existing:
-            names = [column["name"] for column in inspector.get_columns(name, schema=schema)]
-            types = {column.name: column.type for column in table.columns}
-            tables[table.name] = Table(name, MetaData(), *(Column(each, types.get(each, VARCHAR())) for each in names), schema=schema)
-    return Source(version, tables)
-
-
 @dataclass(frozen=True)
 class OlderCatalog:
     """The current tables as queries over the tables of an older catalog."""
@@ -43,8 +28,19 @@ class OlderCatalog:
     views: Mapping[Table, CTE]
 
     @classmethod
-    def of(cls, source: Source) -> OlderCatalog:
-        """Create the query that replaces each current table."""
+    def read(cls, connection: Connection, version: str) -> OlderCatalog:
+        """Find the existing metadata tables of a catalog, and create the query that replaces each current table."""
+        inspector, schema = inspect(connection), t.schema_of(connection)
+        existing = set(inspector.get_table_names(schema=schema))
+        tables = {}
+        for table in t.METADATA.sorted_tables:
+            former = FORMER_NAMES.get(table.name)
+            name = former if former in existing and table.name not in existing else table.name
+            if name in existing:
+                names = [column["name"] for column in inspector.get_columns(name, schema=schema)]
+                types = {column.name: column.type for column in table.columns}
+                tables[table.name] = Table(name, MetaData(), *(Column(each, types.get(each, VARCHAR())) for each in names), schema=schema)
+        source = Source(version, tables)
         return cls(source, {table: _view(table, source) for table in t.METADATA.sorted_tables})
 
     @property

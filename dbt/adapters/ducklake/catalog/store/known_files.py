@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
 from ...format.paths import resolve
-from ..store import tables as t
+from . import tables as t
 
 
 def schema_uuids(connection: Connection) -> list[str]:
@@ -31,10 +31,13 @@ def schema_directories(connection: Connection, data_path: str) -> dict[int, str]
 
 def table_directories(connection: Connection, data_path: str) -> dict[int, str]:
     """Return table id → directory for all tables in the catalog, including dropped tables."""
-    schemas = schema_directories(connection, data_path)
-    columns = t.table.c
-    rows = connection.execute(select(columns.table_id, columns.schema_id, columns.path, columns.path_is_relative))
-    return {row.table_id: resolve(schemas.get(row.schema_id, data_path), row.path, row.path_is_relative) for row in rows}
+    columns, parent = t.table.c, t.schema.c
+    own = columns.table_id, columns.path, columns.path_is_relative
+    query = select(*own, parent.path.label("parent_path"), parent.path_is_relative.label("parent_is_relative"))
+    return {
+        row.table_id: resolve(resolve(data_path, row.parent_path, row.parent_is_relative), row.path, row.path_is_relative)
+        for row in connection.execute(query.outerjoin_from(t.table, t.schema, parent.schema_id == columns.schema_id))
+    }
 
 
 def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
