@@ -184,11 +184,9 @@ def translate_tree(
                     node.set(name, translate(value))
                 elif isinstance(value, list):
                     node.set(name, [translate(each) if isinstance(each, exp.Expr) else each for each in value])
-            for rule in (CHECKS.get(type(node)), rules.get(type(node))):
-                kind = type(node)
-                node = node if rule is None else rule(node)
-                if type(node) is not kind:
-                    break
+            kind = type(node)
+            refuse_unless(kind not in CHECKS or CHECKS[kind](node))
+            node = rules[kind](node) if kind in rules else node
         except RefusedError:
             raise NoCounterpartError(given, dialect) from None
         return node
