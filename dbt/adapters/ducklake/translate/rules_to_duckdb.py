@@ -16,7 +16,7 @@ from .shared_checks import (
     PER_DAY,
     UPPER_DIFFERS,
     WHOLE,
-    Rule,
+    RefusedError,
     is_marked,
     is_star_of_relation,
     is_text,
@@ -26,15 +26,16 @@ from .shared_checks import (
     refuse_unless,
     refuse_unless_integer,
 )
-from .shared_sql import fill_template
+from .shared_sql import Rules, fill_template
 
 _PARTS = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute")},
-    "dow": "dayofweek(x) + 1",
+    "dayofmonth": "day(x)",
+    **dict.fromkeys(("dow", "dayofweek"), "dayofweek(x) + 1"),
+    "weekday": "isodow(x) - 1",
     "doy": "dayofyear(x)",
     "week": "weekofyear(x)",
 }
-_SYNONYMS = {"dayofweek": "dow", "dayofmonth": "day"}
 _UNITS = {
     **{name: name for name in ("year", "quarter", "month", "week", "day", "hour", "minute")},
     "yyyy": "year",
@@ -67,8 +68,7 @@ def _function(node: exp.Expr) -> exp.Expr:
             return exp.Is(this=given[0], expression=exp.Null())
         case "isnotnull", 1:
             return exp.Not(this=exp.Is(this=given[0], expression=exp.Null()))
-    refuse_unless(False)
-    return node
+    raise RefusedError
 
 
 def _without_conversion(node: exp.Expr) -> exp.Expr:
@@ -162,9 +162,6 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 def _part(node: exp.Expr) -> exp.Expr:
     name, value = part_and_timestamp(node, PART_OF)
-    if name == "weekday":
-        return _duckdb("isodow(x) - 1", x=value)
-    name = _SYNONYMS.get(name, name)
     refuse_unless(name in _PARTS)
     return _duckdb(_PARTS[name], x=value)
 
@@ -270,42 +267,44 @@ def _text(node: exp.Expr) -> exp.Expr:
     return exp.cast(node, "text")
 
 
-ADDITIONAL: dict[type[exp.Expr], str] = {
-    exp.TimestampAdd: "this expression unit",
-    exp.TimestampSub: "this expression unit",
-    exp.TsOrDsAdd: "this expression unit",
-    exp.AddMonths: "this expression",
-    exp.DateTrunc: "this unit",
-    exp.VarMap: "keys values",
-    exp.ArrayAgg: "this nulls_excluded",
-    exp.RawString: "this",
-}
-EARLY_RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: _select,
-    exp.Anonymous: _function,
-    **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
-    exp.TsOrDsToDate: _to_date,
-    exp.Add: _add_interval,
-    exp.Sub: _add_interval,
-}
-RULES: dict[type[exp.Expr], Rule] = {
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
-    **dict.fromkeys((exp.Extract, *PART_OF), _part),
-    exp.Cast: _cast,
-    exp.Upper: _upper,
-    exp.Lower: _lower,
-    exp.ILike: _ilike,
-    exp.TimestampTrunc: _truncated,
-    exp.DateTrunc: _date_truncated,
-    exp.DateDiff: _difference,
-    exp.TsOrDsAdd: _days_added,
-    exp.AddMonths: _months_added,
-    exp.Trim: _trim,
-    exp.Bracket: _element,
-    exp.Group: _group,
-    exp.ArrayAgg: _collected,
-    exp.TimeToStr: _formatted,
-    exp.Values: _values,
-    exp.Concat: _concat,
-    exp.Uuid: _text,
-}
+RULES = Rules(
+    additional={
+        exp.TimestampAdd: "this expression unit",
+        exp.TimestampSub: "this expression unit",
+        exp.TsOrDsAdd: "this expression unit",
+        exp.AddMonths: "this expression",
+        exp.DateTrunc: "this unit",
+        exp.VarMap: "keys values",
+        exp.ArrayAgg: "this nulls_excluded",
+        exp.RawString: "this",
+    },
+    early={
+        exp.Select: _select,
+        exp.Anonymous: _function,
+        **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
+        exp.TsOrDsToDate: _to_date,
+        exp.Add: _add_interval,
+        exp.Sub: _add_interval,
+    },
+    late={
+        **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
+        **dict.fromkeys((exp.Extract, *PART_OF), _part),
+        exp.Cast: _cast,
+        exp.Upper: _upper,
+        exp.Lower: _lower,
+        exp.ILike: _ilike,
+        exp.TimestampTrunc: _truncated,
+        exp.DateTrunc: _date_truncated,
+        exp.DateDiff: _difference,
+        exp.TsOrDsAdd: _days_added,
+        exp.AddMonths: _months_added,
+        exp.Trim: _trim,
+        exp.Bracket: _element,
+        exp.Group: _group,
+        exp.ArrayAgg: _collected,
+        exp.TimeToStr: _formatted,
+        exp.Values: _values,
+        exp.Concat: _concat,
+        exp.Uuid: _text,
+    },
+)

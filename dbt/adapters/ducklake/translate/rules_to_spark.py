@@ -10,14 +10,14 @@ import re
 from sqlglot import exp
 
 from ..format.identifiers import fold
-from .joins_to_spark import join_after_comma, using_as_on
+from .selects_to_spark import rearranged, using_as_on
 from .shared_checks import (
     INTEGERS,
     PART_OF,
     PER_DAY,
     UPPER_DIFFERS,
     WHOLE,
-    Rule,
+    RefusedError,
     is_marked,
     is_plain_pattern,
     is_text,
@@ -27,7 +27,7 @@ from .shared_checks import (
     refuse_unless,
     refuse_unless_integer,
 )
-from .shared_sql import fill_template
+from .shared_sql import Rules, fill_template
 
 _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """The characters that `trim` removes in DuckDB: Unicode's space separators. Spark removes only the first of these."""
@@ -38,13 +38,13 @@ _TIMESTAMP_TEXT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\
 # The templates of `extract`, `date_trunc`, `date_diff` and intervals, each with its part of a timestamp or its unit.
 _PART_TEMPLATES = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute", "second")},
-    "dow": "dayofweek(x) - 1",
+    "dayofmonth": "day(x)",
+    **dict.fromkeys(("dow", "dayofweek", "weekday"), "dayofweek(x) - 1"),
     "isodow": "weekday(x) + 1",
-    "doy": "dayofyear(x)",
-    "week": "weekofyear(x)",
+    **dict.fromkeys(("doy", "dayofyear"), "dayofyear(x)"),
+    **dict.fromkeys(("week", "weekofyear"), "weekofyear(x)"),
 }
 _PART_FUNCTIONS = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", exp.Week: "week"}
-_PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
 
 _TRUNCATION_TEMPLATES = {
     "day": "COALESCE(CAST(y AS DATE), y)",
@@ -76,10 +76,6 @@ _BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
 """Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
 _AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
 """Converts a date to a timestamp; a timestamp, with or without time zone, stays unchanged."""
-_QUALIFIED = "_ducklake_qualify"
-"""The column of the condition of QUALIFY."""
-_ORDERED = "_ducklake_order"
-"""The start of the names of the columns by which a query with QUALIFY is sorted and which it does not select."""
 
 
 def _fill(text: str, **parts: exp.Expr) -> exp.Expr:
@@ -91,7 +87,7 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-# -- rules for expressions whose parts are not yet translated (`EARLY_RULES`) --------------------------------------------------
+# -- rules for expressions whose parts are not yet translated --------------------------------------------------------------
 
 
 def _equals_any(node: exp.Expr) -> exp.Expr:
@@ -118,8 +114,7 @@ def _unknown_function(node: exp.Expr) -> exp.Expr:
             return exp.EndsWith(this=given[0], expression=given[1])
         case "isodow", 1:
             return exp.Extract(this=exp.var("isodow"), expression=given[0])
-    refuse_unless(False)
-    return node
+    raise RefusedError
 
 
 def _average(node: exp.Expr) -> exp.Expr:
@@ -149,8 +144,8 @@ def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     """
     if isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.INTERVAL:
         found = _SIMPLE_INTERVAL.fullmatch(node.this.name) if is_text(node.this) else None
-        refuse_unless(found)
-        assert found is not None
+        if found is None:
+            raise RefusedError
         return found[2].lower(), exp.Literal.number(found[1])
     if isinstance(node, exp.Interval):
         refuse_unless(isinstance(node.args.get("unit"), exp.Var) and node.this is not None)
@@ -205,38 +200,7 @@ def _without_materialized(node: exp.Expr) -> exp.Expr:
     return node
 
 
-# -- rules for expressions whose parts are already translated (`RULES`) --------------------------------------------------------
-
-
-def _select(node: exp.Expr) -> exp.Expr:
-    """Group joins after a comma, and replace QUALIFY."""
-    join_after_comma(node)
-    return node if node.args.get("qualify") is None or not isinstance(node, exp.Select) else _filtered(node)
-
-
-def _filtered(node: exp.Select) -> exp.Expr:
-    """Replace QUALIFY by a WHERE around the query: older versions of Spark do not have it, and newer ones prefer other names in it.
-
-    DISTINCT, ORDER BY, LIMIT and OFFSET apply to the rows that are left, so they move outside. There a key that is not selected
-    needs a name.
-    """
-    order = node.args.get("order")
-    names = {fold(each.alias_or_name) for each in node.expressions}
-    added = [exp.alias_(node.args["qualify"].this, _QUALIFIED)]
-    for ordered in order.expressions if order is not None else ():
-        key = ordered.this
-        selected = isinstance(key, exp.Column) and not key.table and (node.is_star or fold(key.name) in names)
-        if not selected and not isinstance(key, exp.Literal):
-            refuse_unless(node.args.get("distinct") is None)
-            name = f"{_ORDERED}_{len(added)}"
-            added.append(exp.alias_(key, name))
-            ordered.set("this", exp.column(name))
-    outer = exp.select(exp.Star(except_=[exp.to_identifier(each.alias) for each in added])).where(exp.column(_QUALIFIED))
-    for name in ("with_", "distinct", "order", "limit", "offset"):
-        outer.set(name, node.args.get(name))
-        node.set(name, None)
-    node.set("qualify", None)
-    return outer.from_(node.select(*added).subquery("_t"))
+# -- rules for expressions whose parts are already translated --------------------------------------------------------------
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
@@ -283,7 +247,6 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 def _date_part(node: exp.Expr) -> exp.Expr:
     name, value = part_and_timestamp(node, _PART_FUNCTIONS)
-    name = _PART_SYNONYMS.get(name, name)
     refuse_unless(name in _PART_TEMPLATES)
     return _fill(_PART_TEMPLATES[name], x=value)
 
@@ -393,54 +356,53 @@ def _named_values(node: exp.Expr) -> exp.Expr:
     return node
 
 
-ADDITIONAL: dict[type[exp.Expr], str] = {
-    exp.SafeDivide: "this expression",
-    exp.TimestampAdd: "this expression unit",
-    exp.TimestampSub: "this expression unit",
-    exp.AnyValue: "this",
-    exp.StructExtract: "this expression",
-    exp.DayOfWeekIso: "this",
-    exp.Week: "this",
-    exp.RegexpFullMatch: "this expression",
-    exp.Map: "keys values",
-    exp.Transform: "this expression",
-    exp.Lambda: "this expressions",
-}
-"""The expressions that are allowed in addition to `SHARED`, with their arguments."""
-EARLY_RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: using_as_on,
-    exp.EQ: _equals_any,
-    exp.Anonymous: _unknown_function,
-    exp.Avg: _average,
-    exp.Filter: _average,
-    exp.Window: _average,
-    exp.Add: _add_interval,
-    exp.Sub: _add_interval,
-    exp.CTE: _without_materialized,
-    exp.Transform: _arrow_lambda,
-    exp.IgnoreNulls: _bare_any_value,
-    exp.Count: _count,
-}
-"""The rule of an expression before its parts are translated."""
-RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: _select,
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
-    **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
-    exp.Cast: _cast,
-    exp.Upper: _upper,
-    exp.Lower: _lower,
-    exp.ILike: _ilike,
-    exp.TimestampTrunc: _date_trunc,
-    exp.DateDiff: _date_diff,
-    exp.Div: _quotient,
-    exp.Concat: _concat,
-    exp.Trim: _trim,
-    exp.Bracket: _element,
-    exp.RegexpFullMatch: _full_match,
-    exp.TimeToStr: _strftime,
-    exp.AnyValue: _any_value,
-    exp.StructExtract: _struct_field,
-    exp.Lambda: _lambda,
-    exp.Values: _named_values,
-}
-"""The rule of an expression after its parts are translated."""
+RULES = Rules(
+    additional={
+        exp.SafeDivide: "this expression",
+        exp.TimestampAdd: "this expression unit",
+        exp.TimestampSub: "this expression unit",
+        exp.AnyValue: "this",
+        exp.StructExtract: "this expression",
+        exp.DayOfWeekIso: "this",
+        exp.Week: "this",
+        exp.RegexpFullMatch: "this expression",
+        exp.Map: "keys values",
+        exp.Transform: "this expression",
+        exp.Lambda: "this expressions",
+    },
+    early={
+        exp.Select: using_as_on,
+        exp.EQ: _equals_any,
+        exp.Anonymous: _unknown_function,
+        exp.Avg: _average,
+        exp.Filter: _average,
+        exp.Window: _average,
+        exp.Add: _add_interval,
+        exp.Sub: _add_interval,
+        exp.CTE: _without_materialized,
+        exp.Transform: _arrow_lambda,
+        exp.IgnoreNulls: _bare_any_value,
+        exp.Count: _count,
+    },
+    late={
+        exp.Select: rearranged,
+        **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
+        **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
+        exp.Cast: _cast,
+        exp.Upper: _upper,
+        exp.Lower: _lower,
+        exp.ILike: _ilike,
+        exp.TimestampTrunc: _date_trunc,
+        exp.DateDiff: _date_diff,
+        exp.Div: _quotient,
+        exp.Concat: _concat,
+        exp.Trim: _trim,
+        exp.Bracket: _element,
+        exp.RegexpFullMatch: _full_match,
+        exp.TimeToStr: _strftime,
+        exp.AnyValue: _any_value,
+        exp.StructExtract: _struct_field,
+        exp.Lambda: _lambda,
+        exp.Values: _named_values,
+    },
+)
