@@ -10,12 +10,13 @@ from .columns import (
     default_value,
     partition_keys,
     properties,
+    property_name,
     refuse_constraint,
     refuse_position,
+    sort_keys,
 )
 from .definitions import query_after_as
-from .sort_keys import sort_keys
-from .tokens import Cursor, Kind
+from .tokens import Cursor
 from .values import (
     AddColumns,
     Alteration,
@@ -81,7 +82,7 @@ def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> State
     pairs: tuple[tuple[str, str | None], ...]
     if unset:
         cursor.accept("IF", "EXISTS")
-        pairs = tuple((_property_name(item), None) for item in cursor.group().items())
+        pairs = tuple((_removed_property(item), None) for item in cursor.group().items())
     else:
         pairs = properties(cursor.group())
     if not pairs:
@@ -90,8 +91,8 @@ def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> State
     return SetProperties(kind, name, pairs, if_exists)
 
 
-def _property_name(item: Cursor) -> str:
-    name = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())
+def _removed_property(item: Cursor) -> str:
+    name = property_name(item)
     item.finish()
     return name
 

@@ -35,37 +35,39 @@ BEFORE_STAR = words("SELECT DISTINCT ALL , (")
 FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
 
-def references(text: str) -> Sql:
+def references(text: str | Source, outer: Iterable[Name] = ()) -> Sql:
     """Return the text with its references and qualifiers. CTEs, table functions and files (`` parquet.`/path` ``) are not references.
+
+    Args:
+        text: the SQL.
+        outer: relations without an alias, named elsewhere in the statement, whose names may qualify columns in the text.
 
     Raises:
         StatementError: a quote or bracket is not closed, or time travel is not to a number or a timestamp.
     """
-    return fragment(Source(text), 0, None, whole=True)
+    source = text if isinstance(text, Source) else Source(text)
+    return _with_places(source.text, Cursor(source), 0, outer)
 
 
-def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: Iterable[Name] = (), whole: bool = False) -> Sql:
-    """Return the tokens [start, stop) of a source as written, with the names in them.
+def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
+    """Return the rest of a cursor, with the names in it, and move to its end. The arguments and errors are those of `references`."""
+    rest = cursor.rest()
+    return _with_places(rest.text, rest, rest.peek().start, outer)
 
-    Args:
-        source: the text.
-        start: index of the first token.
-        stop: index after the last token; None: all.
-        outer: relations without an alias, named elsewhere in the statement, whose names may qualify columns in these tokens.
-        whole: include the comments before and after.
-    """
-    stop = len(source.tokens) if stop is None else stop
-    if start >= stop:
-        return Sql(source.text if whole else "")
+
+def _with_places(text: str, cursor: Cursor, begin: int, outer: Iterable[Name]) -> Sql:
+    """Return the text of a cursor, which begins at a position of its source, with the names in it."""
+    if cursor.done:
+        return Sql(text)
+    source = cursor.source
     finder = _Finder(source)
     try:
-        finder.scan(start, stop, frozenset())
+        finder.scan(cursor.position, cursor.stop, frozenset())
         give_distinct_aliases(finder.scopes, source, tuple(outer))
     except RecursionError:
         raise StatementError("the statement is nested too deeply: name parts of it with WITH") from None
-    begin, end = (0, len(source.text)) if whole else (source.tokens[start].start, source.tokens[stop - 1].end)
     return Sql(
-        source.text[begin:end],
+        text,
         tuple(_shifted(found, begin) for found in finder.found()),
         tuple(_shifted(found, begin) for found in qualifiers(finder.scopes, source, tuple(outer))),
         tuple(_shifted(found, begin) for found in finder.calls),
@@ -85,12 +87,6 @@ def rows_of(name: Name, at: TimeTravel | None = None) -> Sql:
     start = len("SELECT * FROM ")
     text = f"SELECT * FROM {name.quoted}"
     return Sql(text, (Reference(start, len(text), name, at),))
-
-
-def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
-    """Return the rest of a cursor, with the names in it, and move to its end."""
-    start, cursor.position = cursor.position, cursor.stop
-    return fragment(cursor.source, start, cursor.stop, outer=outer)
 
 
 class _Finder:

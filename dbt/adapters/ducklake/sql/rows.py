@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ..errors import StatementError
 from ..format.identifiers import fold
 from .columns import transform
-from .references import fragment, piece, references
+from .references import piece, references
 from .relation import may_be_alias, relation_at
 from .tokens import Cursor, Source, words
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
@@ -52,8 +52,7 @@ def insert(cursor: Cursor, ctes: WithClause) -> Insert:
     elif cursor.at("REPLACE"):
         raise StatementError("INSERT … REPLACE is only supported with WHERE: write INSERT INTO … REPLACE WHERE condition SELECT …")
     elif not by_name and cursor.at("(") and _is_column_list(cursor):
-        columns = tuple(_column(item) for item in cursor.group().items())
-        by_name = False
+        columns = cursor.names()
     if cursor.at("DEFAULT", "VALUES"):
         raise StatementError("INSERT … DEFAULT VALUES is not supported: name a column and write VALUES (…)")
     if cursor.done or not cursor.source.query_starts(cursor.position):
@@ -74,12 +73,6 @@ def _is_column_list(cursor: Cursor) -> bool:
         and (after - opening) % 2 == 1
         and all(source.token(index).is_identifier and source.token(index + 1).word in (",", ")") for index in items)
     )
-
-
-def _column(item: Cursor) -> str:
-    column = item.identifier()
-    item.finish()
-    return column
 
 
 def _before_query(cursor: Cursor) -> Cursor:
@@ -204,13 +197,8 @@ def delete(cursor: Cursor, ctes: WithClause) -> Delete:
     found = relation_at(sources.source, sources.position, sources.stop)
     if found is not None and fold(found.alias or found.reference.name.parts[-1]) == fold(given or name.parts[-1]):
         raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
-    text = f"EXISTS (SELECT 1 FROM {sources.text}{_rest_after_space(cursor)})"
-    source = Source(text)
-    return Delete(name, given, ctes.into(fragment(source, outer=outer)))
-
-
-def _rest_after_space(cursor: Cursor) -> str:
-    return f" {cursor.text}" if not cursor.done else ""
+    condition = "" if cursor.done else f" {cursor.text}"
+    return Delete(name, given, ctes.into(references(f"EXISTS (SELECT 1 FROM {sources.text}{condition})", outer)))
 
 
 def truncate(cursor: Cursor) -> Truncate:

@@ -286,14 +286,22 @@ class Cursor:
             self.position += 1
         return value
 
-    def group(self) -> Cursor:
-        """Return a cursor over the tokens in the parentheses that come next, and move past them."""
-        if not self.at("("):
-            raise self.error("( was expected")
+    def group(self, opening: str = "(") -> Cursor:
+        """Return a cursor over the tokens in the parentheses or square brackets that come next, and move past them."""
+        if not self.at(opening):
+            raise self.error(f"{opening} was expected")
         close = self.source.partner[self.position]
         inner = Cursor(self.source, self.position + 1, close)
         self.position = close + 1
         return inner
+
+    def names(self) -> tuple[str, ...]:
+        """Read a list of identifiers in parentheses."""
+        names = []
+        for item in self.group().items():
+            names.append(item.identifier())
+            item.finish()
+        return tuple(names)
 
     def items(self) -> list[Cursor]:
         """Split the rest at its commas, except those in brackets or in type parameters `<…>`."""
@@ -304,7 +312,7 @@ class Cursor:
                 raise self.error("something was expected after the comma")
         return items
 
-    def upto(self, words: Collection[str] = ()) -> Cursor:
+    def upto(self, words: Collection[str]) -> Cursor:
         """Return a cursor over the tokens before the next of `words` outside brackets and CASE … END, and move to that word."""
         start = self.position
         cases = angles = 0
@@ -325,7 +333,8 @@ class Cursor:
 
     def rest(self) -> Cursor:
         """Return a cursor over the rest, and move to the end."""
-        return self.upto()
+        start, self.position = self.position, self.stop
+        return Cursor(self.source, start, self.stop)
 
     @property
     def text(self) -> str:

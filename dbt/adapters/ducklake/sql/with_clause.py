@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .references import fragment, references
+from .references import references
 from .tokens import QUERY_STARTS, Cursor, Kind, Source, words
 from .values import Sql
 
-OPERATORS = words("AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP DIV")
+_OPERATORS = words("AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP DIV")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class WithClause:
 
     def before(self, query: Cursor) -> Sql:
         """Return the rest of the statement, from the cursor on, as a query that begins with this clause. Move the cursor to the end."""
-        text, query.position = query.text, query.stop
+        text = query.rest().text
         return references(self._prepended_to(text) if self.text else text)
 
     def into(self, sql: Sql) -> Sql:
@@ -39,7 +39,7 @@ class WithClause:
         if copied_to == 0:
             return sql
         outer = {qualifier.name for qualifier in sql.qualifiers}
-        return fragment(Source(text + sql.text[copied_to:]), outer=outer, whole=True)
+        return references(text + sql.text[copied_to:], outer)
 
     def _prepended_to(self, query: str) -> str:
         """Return a query that begins with this clause. If the query has its own WITH clause, its CTEs follow those of this one."""
@@ -61,7 +61,7 @@ def _query_begins(source: Source, index: int) -> bool:
         return True
     if after.kind is Kind.SYMBOL:
         return word == "VALUES" and after.word == "("
-    return word in QUERY_STARTS and after.word not in OPERATORS
+    return word in QUERY_STARTS and after.word not in _OPERATORS
 
 
 def with_clause(cursor: Cursor) -> WithClause:
