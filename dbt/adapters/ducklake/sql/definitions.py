@@ -110,7 +110,7 @@ def _is_column_list(cursor: Cursor) -> bool:
     """Whether the parentheses that come next contain columns and not a query; a column may be called `map`, as a query may begin."""
     if not cursor.source.query_starts(cursor.position):
         return True
-    ahead = Cursor(cursor.source, cursor.position, cursor.stop)
+    ahead = cursor.copy()
     group = ahead.group()
     if group.at_any(("(", "SELECT")) or not (ahead.done or ahead.at_any(_AFTER_COLUMNS)):
         return False

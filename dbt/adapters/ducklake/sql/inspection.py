@@ -101,11 +101,8 @@ def describe(cursor: Cursor) -> Statement:
     """
     source = cursor.source
     cursor.position += 1
-    if (
-        cursor.at_any(("HISTORY", "DETAIL"))
-        and cursor.peek(1).is_identifier
-        and time_travel(source, cursor.position + 1, cursor.stop)[0] is None
-    ):
+    table = Cursor(source, cursor.position + 1)
+    if cursor.at_any(("HISTORY", "DETAIL")) and table.peek().is_identifier and time_travel(table) is None:
         return _describe_table(cursor)
     if cursor.accept("QUERY") or (source.query_starts(cursor.position) and not cursor.at("TABLE")):
         return Query(references(source))
@@ -115,7 +112,7 @@ def describe(cursor: Cursor) -> Statement:
         cursor.accept("TABLE")
     extended = cursor.peek(1).is_identifier and cursor.accept_any("EXTENDED", "FORMATTED") is not None
     name = cursor.name()
-    at, cursor.position = time_travel(source, cursor.position, cursor.stop)
+    at = time_travel(cursor)
     if not cursor.done:
         raise StatementError("DESCRIBE of one column or partition is not supported: describe the table")
     return Describe(name, extended, at)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..errors import StatementError
 from ..format.identifiers import backquoted, fold
 from .references import piece, references
-from .relation import relation_at
+from .relation import relation
 from .rows import alias, assignments, column_path, target, value
 from .tokens import Cursor
 from .values import Assignment, Merge, MergeClause, Name, Reference, Sql
@@ -47,13 +47,12 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         text = cursor.source.slice(start, cursor.position)
         source_alias, name = alias(cursor), None
     else:
-        found = relation_at(cursor.source, start, cursor.stop)
+        found = relation(cursor)
         if found is None:
             raise cursor.error("a table, a view or a query in parentheses was expected after USING")
         reference = found.reference
         text = cursor.source.text[reference.start : reference.end]
-        while not cursor.done and cursor.peek().start < reference.end:
-            cursor.position += 1
+        cursor.position = found.after
         source_alias = reference.alias or alias(cursor)
         name = None if source_alias else reference.name
         source_alias = source_alias or reference.name.parts[-1]

@@ -8,7 +8,7 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from .columns import transform
 from .references import piece, references
-from .relation import may_be_alias, relation_at
+from .relation import may_be_alias, relation
 from .tokens import Cursor, Source, words
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
@@ -26,7 +26,7 @@ def alias(cursor: Cursor) -> str | None:
     """Parse `[AS] alias`, if one comes next."""
     if cursor.accept("AS"):
         return cursor.identifier()
-    if not cursor.done and may_be_alias(cursor.source, cursor.position):
+    if may_be_alias(cursor):
         return cursor.identifier()
     return None
 
@@ -139,8 +139,7 @@ def target(name: Name, given: str | None) -> tuple[tuple[str, ...], ...]:
     """Return the qualifiers that a column of the target may have, in folded case, longest first."""
     if given is not None:
         return ((fold(given),),)
-    parts = tuple(fold(part) for part in name.parts)
-    return tuple(parts[index:] for index in range(len(parts)))
+    return tuple(name.folded[index:] for index in range(len(name.parts)))
 
 
 def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:
@@ -159,7 +158,7 @@ def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Se
 def column_path(item: Cursor, qualifiers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Parse the path of a column of the target and return it without its qualifier."""
     path = item.parts()
-    folded = tuple(fold(part) for part in path)
+    folded = tuple(map(fold, path))
     for qualifier in qualifiers:
         if len(path) > len(qualifier) and folded[: len(qualifier)] == qualifier:
             return path[len(qualifier) :]
@@ -194,7 +193,7 @@ def delete(cursor: Cursor, ctes: WithClause) -> Delete:
     if not cursor.accept("USING"):
         return Delete(name, given, where(cursor, outer, ctes))
     sources = cursor.upto(("WHERE",))
-    found = relation_at(sources.source, sources.position, sources.stop)
+    found = relation(sources.copy())
     if found is not None and fold(found.alias or found.reference.name.parts[-1]) == fold(given or name.parts[-1]):
         raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
     condition = "" if cursor.done else f" {cursor.text}"
@@ -220,8 +219,7 @@ def fill_defaults(query: Sql, default: Callable[[int], str]) -> Sql:
     text = query.text
     cells: list[tuple[int, Cursor]] = []
     for row in Cursor(source, 1).items():
-        single = row.at("(") and source.skip(row.position) == row.stop
-        cells += enumerate(row.group().items() if single else [row])
+        cells += enumerate(row.cells())
     for ordinal, cell in reversed(cells):
         if cell.at("DEFAULT") and cell.position + 1 == cell.stop:
             token = cell.peek()

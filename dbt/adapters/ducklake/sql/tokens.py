@@ -192,15 +192,19 @@ class Cursor:
         self.position = start
         self.stop = len(source.tokens) if stop is None else stop
 
+    def copy(self) -> Cursor:
+        """Return a cursor at the same place, to look ahead."""
+        return Cursor(self.source, self.position, self.stop)
+
     @property
     def done(self) -> bool:
         """Whether no tokens are left."""
         return self.position >= self.stop
 
     def peek(self, ahead: int = 0) -> Token:
-        """Return the token `ahead` positions from here without moving, or the END token."""
+        """Return the token `ahead` positions from here, which may be negative, without moving; the END token if there is none."""
         index = self.position + ahead
-        return self.source.tokens[index] if index < self.stop else self.source.end
+        return self.source.tokens[index] if 0 <= index < self.stop else self.source.end
 
     def at(self, *words: str) -> bool:
         """Whether the next tokens are these words or symbols."""
@@ -261,15 +265,19 @@ class Cursor:
             parts.append(self.identifier())
         return tuple(parts)
 
+    def identifier_clause(self) -> Cursor | None:
+        """Move past IDENTIFIER('name') if it comes next, and return a cursor over the name."""
+        if not (self.at("IDENTIFIER", "(") and self.peek(2).kind is Kind.STRING and self.peek(3).word == ")"):
+            return None
+        self.position += 4
+        return Cursor(Source(string_value(self.peek(-2).text)))
+
     def name(self) -> Name:
         """Read the name of a relation or schema, also as IDENTIFIER('name')."""
-        if self.at("IDENTIFIER", "(") and self.peek(2).kind is Kind.STRING and self.peek(3).word == ")":
-            inner = Cursor(Source(string_value(self.peek(2).text)))
-            self.position += 4
-            parts = inner.parts()
+        inner = self.identifier_clause()
+        parts = (inner or self).parts()
+        if inner is not None:
             inner.finish()
-        else:
-            parts = self.parts()
         if self.at("-"):
             raise self.error("a name with a hyphen needs backquotes: `like-this`")
         if len(parts) > 3:
@@ -285,6 +293,10 @@ class Cursor:
             value += string_value(self.peek().text)
             self.position += 1
         return value
+
+    def skip(self) -> None:
+        """Move past the next token, or past the brackets that it opens."""
+        self.position = min(self.source.skip(self.position), self.stop)
 
     def group(self, opening: str = "(") -> Cursor:
         """Return a cursor over the tokens in the parentheses or square brackets that come next, and move past them."""
@@ -312,6 +324,11 @@ class Cursor:
                 raise self.error("something was expected after the comma")
         return items
 
+    def cells(self) -> list[Cursor]:
+        """Split a row of VALUES: the items in the parentheses around it, or its one value."""
+        enclosed = self.at("(") and self.source.skip(self.position) == self.stop
+        return self.group().items() if enclosed else [self]
+
     def upto(self, words: Collection[str]) -> Cursor:
         """Return a cursor over the tokens before the next of `words` outside brackets and CASE … END, and move to that word."""
         start = self.position
@@ -328,7 +345,7 @@ class Cursor:
             elif angles:
                 angles += (word == "<") - (word == ">")
             previous = word
-            self.position = self.source.skip(self.position)
+            self.skip()
         return Cursor(self.source, start, self.position)
 
     def rest(self) -> Cursor:

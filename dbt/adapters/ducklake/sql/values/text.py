@@ -25,6 +25,11 @@ class Name:
         return ".".join(self.parts)
 
     @property
+    def folded(self) -> tuple[str, ...]:
+        """The parts in the case in which names are compared."""
+        return tuple(map(fold, self.parts))
+
+    @property
     def quoted(self) -> str:
         """The name with each part in backquotes."""
         return ".".join(map(backquoted, self.parts))
@@ -189,16 +194,16 @@ class Sql:
             virtual: returns the virtual columns that the value of a reference shows as real columns; called after `resolve`.
             same: returns whether two names mean one relation.
         """
-        resolved = {_folded(name): True for name in known}
+        resolved = {name.folded: True for name in known}
         edits: list[_Edit[T]] = []
         for reference in self.references:
             value = resolve(reference)
-            resolved[_folded(reference.name)] = value is not None
+            resolved[reference.name.folded] = value is not None
             if value is not None:
                 edits.append(_Edit(reference.start, reference.end, *_with_alias(reference, value)))
         for qualifier in self.qualifiers:
             written = qualifier.written
-            if resolved.get(_folded(qualifier.name)) and (written is None or same(qualifier.name, written)):
+            if resolved.get(qualifier.name.folded) and (written is None or same(qualifier.name, written)):
                 edits.append(_Edit(qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
         for call in self.calls:
             called = function(call.name)
@@ -244,7 +249,3 @@ def _spliced(text: str, edits: list[_Edit[T]]) -> tuple[str | T, ...]:
             pending = edit.after
         position = edit.end
     return (*pieces, pending + text[position:])
-
-
-def _folded(name: Name) -> tuple[str, ...]:
-    return tuple(fold(part) for part in name.parts)
