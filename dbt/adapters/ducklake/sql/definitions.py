@@ -75,7 +75,7 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     keys: tuple[PartitionKey, ...] | None = None
     options: tuple[tuple[str, str], ...] = ()
     sorting: tuple[SortKey, ...] | None = None
-    while not cursor.done and not (cursor.at("AS") or cursor.source.query_starts(cursor.position)):
+    while not cursor.done and not (cursor.at("AS") or cursor.at_query()):
         if cursor.accept("USING"):
             _check_format("USING", cursor.identifier())
         elif cursor.accept("STORED", "AS"):
@@ -108,7 +108,7 @@ def _if_not_exists(cursor: Cursor, what: str, replace: bool) -> bool:
 
 def _is_column_list(cursor: Cursor) -> bool:
     """Whether the parentheses that come next contain columns and not a query; a column may be called `map`, as a query may begin."""
-    if not cursor.source.query_starts(cursor.position):
+    if not cursor.at_query():
         return True
     ahead = cursor.copy()
     group = ahead.group()
@@ -124,7 +124,7 @@ def _is_column_list(cursor: Cursor) -> bool:
 def query_after_as(cursor: Cursor) -> Sql:
     """Parse `[AS] query`, to the end."""
     cursor.accept("AS")
-    if not cursor.source.query_starts(cursor.position) or cursor.done:
+    if not cursor.at_query():
         raise cursor.error("a query was expected")
     return piece(cursor)
 
@@ -198,8 +198,9 @@ def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
     name = cursor.name()
     if not cursor.at("("):
         return None
-    index = cursor.source.skip(cursor.position)
-    if cursor.source.token(index).word == "RETURNS" and cursor.source.token(index + 1).word == "TABLE":
+    after = cursor.copy()
+    after.skip()
+    if after.at("RETURNS", "TABLE"):
         raise StatementError(f"function {name} RETURNS TABLE, which is not supported: create a view")
     return CreateFunction(name, piece(cursor), replace, if_not_exists)
 

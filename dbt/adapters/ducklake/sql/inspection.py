@@ -104,7 +104,7 @@ def describe(cursor: Cursor) -> Statement:
     table = Cursor(source, cursor.position + 1)
     if cursor.at_any(("HISTORY", "DETAIL")) and table.peek().is_identifier and time_travel(table) is None:
         return _describe_table(cursor)
-    if cursor.accept("QUERY") or (source.query_starts(cursor.position) and not cursor.at("TABLE")):
+    if cursor.accept("QUERY") or (cursor.at_query() and not cursor.at("TABLE")):
         return Query(references(source))
     if cursor.at_any(_SPARK_OBJECTS) and cursor.peek(1).is_identifier:
         return Query(Sql(source.text))
@@ -128,7 +128,7 @@ def _describe_table(cursor: Cursor) -> DescribeHistory | DescribeDetail:
 
 
 def _limit(cursor: Cursor) -> int:
-    limit = constant(cursor)
+    limit = _argument(cursor)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise StatementError("the LIMIT of DESCRIBE HISTORY must be a whole number: how many of the newest snapshots to list")
     return limit
@@ -183,12 +183,12 @@ def call_arguments(cursor: Cursor) -> tuple[Argument, ...]:
         if item.peek().is_identifier and (item.peek(1).word in ("=>", "=") or (item.peek(1).word == ":" and item.peek(2).word == "=")):
             keyword = item.identifier()
             item.position += 1 + (item.peek().word == ":")
-        arguments.append(Argument(keyword, constant(item)))
+        arguments.append(Argument(keyword, _argument(item)))
         item.finish()
     return tuple(arguments)
 
 
-def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
+def _argument(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
     """Parse a string, number, boolean, NULL, timestamp, interval (returned as its text), or list of these.
 
     Raises:
@@ -216,13 +216,13 @@ def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[objec
         return _now(cursor)
     if cursor.at("ARRAY", "(") or cursor.at("["):
         cursor.accept("ARRAY")
-        return [constant(item) for item in cursor.group(cursor.peek().word).items()]
+        return [_argument(item) for item in cursor.group(cursor.peek().word).items()]
     raise cursor.error("a constant was expected: a string, number, boolean, NULL, TIMESTAMP '…', INTERVAL '…' or a list of these")
 
 
 def _interval(cursor: Cursor) -> str:
     """Return the text of INTERVAL '1 week', INTERVAL 1 WEEK or INTERVAL '1' WEEK."""
-    amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(constant(cursor))
+    amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(_argument(cursor))
     return amount if cursor.done else f"{amount} {cursor.identifier().lower()}"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..errors import StatementError
-from .alterations import alter_table, alter_view
+from .alterations import alter
 from .definitions import (
     SCHEMA,
     comment_on,
@@ -23,11 +23,11 @@ from .merge import merge
 from .references import references
 from .rows import delete, insert, truncate, update
 from .scripts import is_script, is_transaction_control
-from .tokens import QUERY_STARTS, Cursor, Source
+from .tokens import QUERY_STARTS, SKIPPED, Cursor, Source
 from .values import PassThrough, Query, Sql, Statement
 from .with_clause import with_clause
 
-_VERBATIM = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
+_VERBATIM = re.compile(rf"{SKIPPED}(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
 """Statements whose words are not SQL: configuration values and paths."""
 
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
@@ -150,9 +150,9 @@ def _drop(cursor: Cursor) -> Statement:
 def _alter(cursor: Cursor) -> Statement:
     cursor.expect("ALTER")
     if cursor.accept("TABLE"):
-        return alter_table(cursor)
+        return alter(cursor, "table")
     if cursor.accept("VIEW"):
-        return alter_view(cursor)
+        return alter(cursor, "view")
     if cursor.at_any(SCHEMA):
         raise StatementError("ALTER SCHEMA is not supported: use COMMENT ON SCHEMA … IS for a comment")
     return PassThrough(references(cursor.source))

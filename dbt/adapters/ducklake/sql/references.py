@@ -226,12 +226,12 @@ class _Finder:
         relation_name(cursor)
         if cursor.accept("OPTIONS"):
             cursor.skip()
-        return cursor.at("AS") or cursor.source.query_starts(cursor.position)
+        return cursor.at("AS") or cursor.at_query()
 
     def _bracket(self, cursor: Cursor, ctes: CTES) -> None:
         """Scan what is in the brackets that come next: a subquery in a new scope, other expressions in the current one."""
         before = cursor.peek(-1).word
-        query = cursor.at("(") and cursor.source.query_starts(cursor.position) and before not in _FUNCTIONS_WITH_FROM
+        query = cursor.at("(") and cursor.at_query() and before not in _FUNCTIONS_WITH_FROM
         inside = cursor.group(cursor.peek().word)
         if query:
             self.scan(inside, ctes)
@@ -287,7 +287,7 @@ class _Finder:
 
     def _parenthesized(self, cursor: Cursor, ctes: CTES, bare: bool) -> None:
         """Read a subquery, or relations in parentheses, with the alias; `bare`: the parentheses contain only a name."""
-        query = cursor.source.query_starts(cursor.position)
+        query = cursor.at_query()
         inside = cursor.group()
         known, enclosing, grouped = len(self._scope.references), self._scope, list[int]()
         if bare:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..errors import StatementError
 from ..format.identifiers import fold
 from .columns import transform
 from .references import piece, references
 from .relation import may_be_alias, relation
-from .tokens import Cursor, Source, words
+from .tokens import QUERY_STARTS, Cursor, Source, words
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
 
-_QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
 _ALSO_COLUMNS = ("VALUES", "MAP", "REDUCE")
-"""Keywords of `_QUERY` that can also be the name of a column or a function."""
+"""Words of `QUERY_STARTS` that can also be the name of a column or a function."""
 _BEFORE_OPERAND = words(
     "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
 )
@@ -55,42 +54,36 @@ def insert(cursor: Cursor, ctes: WithClause) -> Insert:
         columns = cursor.names()
     if cursor.at("DEFAULT", "VALUES"):
         raise StatementError("INSERT … DEFAULT VALUES is not supported: name a column and write VALUES (…)")
-    if cursor.done or not cursor.source.query_starts(cursor.position):
+    if not cursor.at_query():
         raise cursor.error("a query was expected: SELECT, VALUES, TABLE or FROM")
     return Insert(name, ctes.before(cursor), columns, by_name, overwrite, partition, replace_where)
 
 
 def _is_column_list(cursor: Cursor) -> bool:
     """Whether the parentheses that come next contain columns and not a query; a column may be called `values`, as a query may begin."""
-    source, opening = cursor.source, cursor.position
-    if not source.query_starts(opening):
+    if not cursor.at_query():
         return True
-    after = source.skip(opening)
-    items = range(opening + 1, after - 1, 2)
-    return (
-        after < cursor.stop
-        and source.query_starts(after)
-        and (after - opening) % 2 == 1
-        and all(source.token(index).is_identifier and source.token(index + 1).word in (",", ")") for index in items)
-    )
+    after = cursor.copy()
+    inside = after.group()
+    return after.at_query() and all(item.peek().is_identifier and item.position + 1 == item.stop for item in inside.items())
 
 
 def _before_query(cursor: Cursor) -> Cursor:
     """Return the condition of REPLACE WHERE, which ends before the query."""
-    found = _upto(cursor, _QUERY)
+    found = _upto(cursor, QUERY_STARTS)
     if not cursor.done:
         return found
-    position = found.position
-    while position < found.stop:
-        after = found.source.skip(position)
-        if after == found.stop and found.source.query_starts(position):
-            cursor.position = position
-            return Cursor(found.source, found.position, position)
-        position = after
+    last = found.copy()
+    while not last.done:
+        query = last.copy()
+        last.skip()
+        if last.done and query.at_query():
+            cursor.position = query.position
+            return Cursor(found.source, found.position, query.position)
     return found
 
 
-def _upto(cursor: Cursor, ends: Sequence[str]) -> Cursor:
+def _upto(cursor: Cursor, ends: Collection[str]) -> Cursor:
     """Return a cursor over the tokens before the next of `ends` that is no part of an expression, and move to that word."""
     start = cursor.position
     cursor.upto(ends)

@@ -63,6 +63,10 @@ _LEXER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
+"""The words with which a query begins."""
+SKIPPED = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
+"""A regular expression for white space and comments, for statements whose words are not SQL."""
 _KINDS = {kind.value: kind for kind in Kind}
 _BLOCK = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
@@ -171,15 +175,6 @@ class Source:
         """Return the index after the token at `index`, or after the closing bracket if that token opens one."""
         return self.partner.get(index, index) + 1
 
-    def query_starts(self, index: int) -> bool:
-        """Whether a query begins at `index`, perhaps after opening parentheses."""
-        while self.token(index).word == "(":
-            index += 1
-        return self.token(index).word in QUERY_STARTS
-
-
-QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
-
 
 class Cursor:
     """Reads the tokens [position, stop) of a source from left to right.
@@ -209,6 +204,13 @@ class Cursor:
     def at(self, *words: str) -> bool:
         """Whether the next tokens are these words or symbols."""
         return all(self.peek(ahead).word == word for ahead, word in enumerate(words))
+
+    def at_query(self) -> bool:
+        """Whether a query begins here, perhaps after opening parentheses."""
+        ahead = 0
+        while self.peek(ahead).word == "(":
+            ahead += 1
+        return self.peek(ahead).word in QUERY_STARTS
 
     def at_any(self, words: Collection[str]) -> bool:
         """Whether the next token is one of these words or symbols."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .references import references
-from .tokens import QUERY_STARTS, Cursor, Kind, Source, words
+from .tokens import QUERY_STARTS, Cursor, Kind, Source, Token, words
 from .values import Sql
 
 _OPERATORS = words("AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP DIV")
@@ -27,15 +27,16 @@ class WithClause:
         """Return an expression in which each outermost subquery begins with this clause."""
         if not self.text:
             return sql
-        source = Source(sql.text)
-        text, index, copied_to = "", 0, 0
-        while index < len(source.tokens):
-            if source.tokens[index].word == "(" and _query_begins(source, index + 1):
-                closing = source.partner[index]
-                start, end = source.tokens[index].end, source.tokens[closing].start
-                text += sql.text[copied_to:start] + self._prepended_to(sql.text[start:end])
-                copied_to, index = end, closing
-            index += 1
+        cursor, text, copied_to = Cursor(Source(sql.text)), "", 0
+        while not cursor.done:
+            opening = cursor.peek()
+            if opening.word == "(" and _query_begins(cursor.peek(1), cursor.peek(2)):
+                cursor.skip()
+                closing = cursor.peek(-1)
+                text += sql.text[copied_to : opening.end] + self._prepended_to(sql.text[opening.end : closing.start])
+                copied_to = closing.start
+            else:
+                cursor.position += 1
         if copied_to == 0:
             return sql
         outer = {qualifier.name for qualifier in sql.qualifiers}
@@ -54,9 +55,9 @@ class WithClause:
         return f"{clause},{query[ctes:]}"
 
 
-def _query_begins(source: Source, index: int) -> bool:
-    """Whether a query begins at a token. VALUES, TABLE, MAP and REDUCE may be names of columns and functions."""
-    word, after = source.token(index).word, source.token(index + 1)
+def _query_begins(first: Token, after: Token) -> bool:
+    """Whether a query begins with two tokens. VALUES, TABLE, MAP and REDUCE may be names of columns and functions."""
+    word = first.word
     if word in ("SELECT", "WITH", "FROM"):
         return True
     if after.kind is Kind.SYMBOL:
@@ -73,7 +74,7 @@ def with_clause(cursor: Cursor) -> WithClause:
     if not cursor.at("WITH"):
         return WithClause()
     clause = cursor.upto(("INSERT", "UPDATE", "DELETE", "MERGE"))
-    if cursor.done or cursor.source.token(cursor.position - 1).word != ")":
+    if cursor.done or cursor.peek(-1).word != ")":
         cursor.position = start
         return WithClause()
     return WithClause(clause.text)

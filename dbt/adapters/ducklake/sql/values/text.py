@@ -166,14 +166,14 @@ class Sql:
         def shifted(place: P) -> P:
             return replace(place, start=moved(place.start), end=moved(place.end))
 
-        kept = {star for star, _ in expanded}
+        replaced = {star for star, _ in expanded}
         return Sql(
             "".join(_spliced(self.text, edits)),
             tuple(map(shifted, self.references)),
-            tuple(shifted(each) for each in self.qualifiers if not any(star.start <= each.start < star.end for star in kept)),
+            tuple(shifted(each) for each in self.qualifiers if not any(star.start <= each.start < star.end for star in replaced)),
             tuple(map(shifted, self.calls)),
             tuple(replace(each, end=moved(each.end), references=tuple(map(shifted, each.references))) for each in self.stars),
-            tuple(shifted(each) for each in self.outer_stars if each not in kept),
+            tuple(shifted(each) for each in self.outer_stars if each not in replaced),
             self.virtual,
         )
 
