@@ -105,7 +105,7 @@ def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()
             end = reference.start + _name_length(text[reference.start : reference.end])
             version, timestamp = reference.at.version, reference.at.timestamp
             at = f"VERSION => {version}" if timestamp is None else f"TIMESTAMP => {timestamp}"
-            own = reference.alias if reference.alias != ".".join(reference.name.parts) else None
+            own = reference.alias if reference.alias != str(reference.name) else None
             alias = f" AS {backquoted(own)}" if own else ""
             text = f"{text[:end]} AT ({at}){alias}{text[reference.end :]}"
     return _translated(text, TO_DUCKDB, approximate, tuple(names))[0]
@@ -130,7 +130,7 @@ def _name_length(text: str) -> int:
     """Return the length of the name at the start of a string."""
     cursor = Cursor(Source(text))
     cursor.name()
-    return cursor.source.tokens[cursor.position - 1].end
+    return cursor.peek(-1).end
 
 
 @lru_cache(maxsize=1024)

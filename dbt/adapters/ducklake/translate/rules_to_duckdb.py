@@ -218,14 +218,11 @@ def _ilike(node: exp.Expr) -> exp.Expr:
 
 
 def _trim(node: exp.Expr) -> exp.Expr:
-    characters = node.args.get("expression")
-    refuse_unless(characters is None or is_text(characters))
-    node.set("expression", characters or exp.Literal.string(" "))
+    node.set("expression", node.args.get("expression") or exp.Literal.string(" "))
     return node
 
 
 def _element(node: exp.Expr) -> exp.Expr:
-    refuse_unless(len(node.expressions) == 1)
     index = node.expressions[0]
     refuse_unless(is_text(index) or is_whole(index, node.args.get("offset") or 0))
     return node

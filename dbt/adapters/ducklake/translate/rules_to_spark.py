@@ -204,16 +204,13 @@ def _ilike(node: exp.Expr) -> exp.Expr:
 
 def _trim(node: exp.Expr) -> exp.Expr:
     """List the characters to remove, because the engines' defaults differ."""
-    characters = node.args.get("expression")
-    refuse_unless(characters is None or is_text(characters))
-    node.set("expression", characters or exp.Literal.string(_SPACES))
+    node.set("expression", node.args.get("expression") or exp.Literal.string(_SPACES))
     node.set("position", node.args.get("position") or "BOTH")
     return node
 
 
 def _element(node: exp.Expr) -> exp.Expr:
     """Return an element of a list, counted from 1, or of a map; NULL if there is none, as in DuckDB."""
-    refuse_unless(len(node.expressions) == 1)
     index = node.expressions[0]
     return node if is_text(index) else _call("TRY_ELEMENT_AT", node.this, index)
 

@@ -199,6 +199,8 @@ CHECKS: dict[type[exp.Expr], Check] = {
     exp.Pad: lambda node: is_whole(node.expression) and _is_nonempty_text(node.args.get("fill_pattern")),
     exp.Replace: lambda node: _is_nonempty_text(node.expression) and node.args.get("replacement") is not None,
     exp.Translate: _translate,
+    exp.Trim: lambda node: node.args.get("expression") is None or is_text(node.args["expression"]),
+    exp.Bracket: lambda node: len(node.expressions) == 1,
     exp.RegexpLike: lambda node: is_plain_pattern(node.expression),
     exp.Struct: lambda node: node.expressions and all(isinstance(each, exp.PropertyEQ) for each in node.expressions),
     exp.Round: _if_given_whole("decimals"),
