@@ -191,10 +191,6 @@ def _days_added(node: exp.Expr) -> exp.Expr:
     return _duckdb("CAST(x AS DATE) + CAST(n AS INTEGER)", x=node.this, n=node.expression)
 
 
-def _months_added(node: exp.Expr) -> exp.Expr:
-    return _duckdb("CAST(CAST(x AS DATE) + to_months(CAST(n AS INTEGER)) AS DATE)", x=node.this, n=node.expression)
-
-
 def _upper(node: exp.Expr) -> exp.Expr:
     """Raise an error for letters that Spark's `upper` maps to several letters."""
     return _duckdb(
@@ -260,10 +256,6 @@ def _concat(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _text(node: exp.Expr) -> exp.Expr:
-    return exp.cast(node, "text")
-
-
 RULES = Rules(
     additional={
         exp.TimestampAdd: "this expression unit",
@@ -294,7 +286,9 @@ RULES = Rules(
         exp.DateTrunc: _date_truncated,
         exp.DateDiff: _difference,
         exp.TsOrDsAdd: _days_added,
-        exp.AddMonths: _months_added,
+        exp.AddMonths: lambda node: _duckdb(
+            "CAST(CAST(x AS DATE) + to_months(CAST(n AS INTEGER)) AS DATE)", x=node.this, n=node.expression
+        ),
         exp.Trim: _trim,
         exp.Bracket: _element,
         exp.Group: _group,
@@ -302,6 +296,6 @@ RULES = Rules(
         exp.TimeToStr: _formatted,
         exp.Values: _values,
         exp.Concat: _concat,
-        exp.Uuid: _text,
+        exp.Uuid: lambda node: exp.cast(node, "text"),
     },
 )

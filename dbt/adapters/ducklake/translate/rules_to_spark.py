@@ -173,11 +173,6 @@ def _date_diff(node: exp.Expr) -> exp.Expr:
     return fill_spark(_DIFFERENCE_TEMPLATES[unit], b=node.this, a=node.expression)
 
 
-def _quotient(node: exp.Expr) -> exp.Expr:
-    """Divide as floating-point numbers, as DuckDB's `/` does."""
-    return fill_spark("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression)
-
-
 def _concat(node: exp.Expr) -> exp.Expr:
     """Ignore NULLs, as DuckDB does."""
     return _call("CONCAT", *(fill_spark("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
@@ -190,11 +185,6 @@ def _upper(node: exp.Expr) -> exp.Expr:
         "ELSE upper(translate(x, 'ß', 'ẞ')) END",
         x=node.this,
     )
-
-
-def _lower(node: exp.Expr) -> exp.Expr:
-    """Map all letters as DuckDB does."""
-    return fill_spark(f"lower({_BEFORE_LOWER})", x=node.this)
 
 
 def _ilike(node: exp.Expr) -> exp.Expr:
@@ -226,21 +216,6 @@ def _strftime(node: exp.Expr) -> exp.Expr:
     format_ = node.args["format"]
     refuse_unless(is_text(format_) and re.fullmatch(r"(%Y|%m|%d|[-/. ])+", format_.name))
     return node
-
-
-def _any_value(node: exp.Expr) -> exp.Expr:
-    """Ignore NULLs, as DuckDB does."""
-    return _call("ANY_VALUE", node.this, exp.Boolean(this=True))
-
-
-def _bare_any_value(node: exp.Expr) -> exp.Expr:
-    """Remove the IGNORE NULLS in which sqlglot wraps DuckDB's `any_value`."""
-    return node.this if isinstance(node.this, exp.AnyValue) else node
-
-
-def _count(node: exp.Expr) -> exp.Expr:
-    """Translate `count()` to `count(*)`."""
-    return node if node.this is not None else exp.Count(this=exp.Star())
 
 
 def _lambda(node: exp.Expr) -> exp.Expr:
@@ -288,8 +263,8 @@ RULES = Rules(
         exp.Sub: mark_interval,
         exp.CTE: _without_materialized,
         exp.Transform: _arrow_lambda,
-        exp.IgnoreNulls: _bare_any_value,
-        exp.Count: _count,
+        exp.IgnoreNulls: lambda node: node.this if isinstance(node.this, exp.AnyValue) else node,  # sqlglot adds it to `any_value`
+        exp.Count: lambda node: node if node.this is not None else exp.Count(this=exp.Star()),
     },
     late={
         exp.Select: rearranged,
@@ -297,17 +272,17 @@ RULES = Rules(
         **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
         exp.Cast: _cast,
         exp.Upper: _upper,
-        exp.Lower: _lower,
+        exp.Lower: lambda node: fill_spark(f"lower({_BEFORE_LOWER})", x=node.this),
         exp.ILike: _ilike,
         exp.TimestampTrunc: _date_trunc,
         exp.DateDiff: _date_diff,
-        exp.Div: _quotient,
+        exp.Div: lambda node: fill_spark("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression),
         exp.Concat: _concat,
         exp.Trim: _trim,
         exp.Bracket: _element,
         exp.RegexpFullMatch: _full_match,
         exp.TimeToStr: _strftime,
-        exp.AnyValue: _any_value,
+        exp.AnyValue: lambda node: _call("ANY_VALUE", node.this, exp.Boolean(this=True)),  # NULLs are ignored
         exp.StructExtract: _struct_field,
         exp.Lambda: _lambda,
         exp.Values: _named_values,
