@@ -70,7 +70,7 @@ class Qualifiers:
         if meant is None or collision is None:
             return False
         inner, other = collision
-        if other is not None and not other.aliased and other.alias is None and len(other.name.parts) > 1:
+        if other is not None and other.called_by_last_part and len(other.name.parts) > 1:
             inner.shown_with_whole_name.add(other.start)
         elif meant.scope is not None and meant.reference is not None and meant.reference.start not in meant.scope.shown_with_whole_name:
             meant.scope.shown_with_whole_name.add(meant.reference.start)

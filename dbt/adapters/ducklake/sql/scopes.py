@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..format.identifiers import fold
@@ -61,21 +62,14 @@ class Scope:
 
     def with_distinct_aliases(self) -> list[Reference]:
         """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""
-        names: dict[str, set[tuple[str, ...]]] = {}
-        for reference in self.references:
-            if not reference.aliased and reference.alias is None:
-                parts = reference.name.folded
-                names.setdefault(parts[-1], set()).add(parts)
+        names = {each.name.folded for each in self.references if each.called_by_last_part}
+        relations = Counter(name[-1] for name in names)
         return [
-            replace(reference, alias=str(reference.name)) if self._needs_whole_name(reference, names) else reference
-            for reference in self.references
+            replace(each, alias=str(each.name))
+            if each.called_by_last_part and (each.start in self.shown_with_whole_name or relations[each.name.folded[-1]] > 1)
+            else each
+            for each in self.references
         ]
-
-    def _needs_whole_name(self, reference: Reference, names: Mapping[str, set[tuple[str, ...]]]) -> bool:
-        """Whether a reference has no alias, and its last part means another relation too; `names`: last part → names that end with it."""
-        if reference.aliased or reference.alias is not None:
-            return False
-        return reference.start in self.shown_with_whole_name or len(names[reference.name.folded[-1]]) > 1
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those around it, the innermost first."""

@@ -72,6 +72,11 @@ class Reference:
     joined_naturally: bool = False
     """Whether its SELECT has a NATURAL JOIN, which would compare the virtual columns; set only if `virtual` is not empty."""
 
+    @property
+    def called_by_last_part(self) -> bool:
+        """Whether it gets the last part of its name as the alias."""
+        return not self.aliased and self.alias is None
+
 
 @dataclass(frozen=True)
 class Qualifier:
