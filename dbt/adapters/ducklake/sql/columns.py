@@ -14,13 +14,12 @@ AFTER_TYPE = words(
     "AUTO_INCREMENT",
 )
 _CONSTRAINT_STARTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "REFERENCES")
-_NOISE = (("NOT", "ENFORCED"), ("ENFORCED",), ("NORELY",), ("RELY",), ("NOT", "DEFERRABLE"), ("INITIALLY", "DEFERRED"))
-_ACTIONS = ("CASCADE", "RESTRICT")
+_AFTER_CONSTRAINT = (("NOT", "ENFORCED"), ("ENFORCED",), ("NORELY",), ("RELY",), ("NOT", "DEFERRABLE"), ("INITIALLY", "DEFERRED"))
 _REFUSED = {
-    "GENERATED": ("a generated or identity column", "compute the value in the query that fills the table"),
+    "GENERATED": ("generated or identity column", "compute the value in the query that fills the table"),
     "AUTO_INCREMENT": ("AUTO_INCREMENT", "compute the value in the query that fills the table"),
-    "COLLATE": ("a collation", "compare with collate() in queries"),
-    "MASK": ("a column mask", "mask the column in a view"),
+    "COLLATE": ("collation", "compare with collate() in queries"),
+    "MASK": ("column mask", "mask the column in a view"),
 }
 _TRANSFORMS = {
     **dict.fromkeys(("year", "years"), "year"),
@@ -41,7 +40,7 @@ def refuse_constraint(cursor: Cursor) -> None:
         )
     refused = _REFUSED.get(cursor.peek().word)
     if refused is not None:
-        raise StatementError(f"DuckLake has no {refused[0].removeprefix('a ')}: leave it out and {refused[1]}")
+        raise StatementError(f"DuckLake has no {refused[0]}: leave it out and {refused[1]}")
 
 
 def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Constraint, ...]]:
@@ -50,7 +49,8 @@ def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tup
     constraints: list[Constraint] = []
     for item in group.items():
         if _starts_table_constraint(item):
-            constraints.append(_table_constraint(item))
+            constraints.append(_constraint(item))
+            item.finish()
         else:
             columns.append(column_definition(item, constraints=constraints))
     if not columns:
@@ -85,7 +85,7 @@ def column_definition(item: Cursor, name: str | None = None, constraints: list[C
         elif item.accept("DEFAULT"):
             default = default_value(_default_text(item))
         elif constraints is not None and item.at_any(_CONSTRAINT_STARTS):
-            constraints.append(_column_constraint(item, name))
+            constraints.append(_constraint(item, name))
         else:
             refuse_constraint(item)
             refuse_position(item)
@@ -130,25 +130,6 @@ def default_value(value: Cursor) -> Default | None:
     return Default(text, "expression", "spark")
 
 
-def _column_constraint(item: Cursor, column: str) -> Constraint:
-    """Parse `[CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK (…) | [FOREIGN KEY] REFERENCES table [(columns)]` after a type."""
-    name = item.identifier() if item.accept("CONSTRAINT") else ""
-    if item.accept("FOREIGN", "KEY") or item.at("REFERENCES"):
-        return _reference(item, name, (column,))
-    return _key_or_check(item, name, (column,))
-
-
-def _table_constraint(item: Cursor) -> Constraint:
-    """Parse `[CONSTRAINT name] PRIMARY KEY (…) | UNIQUE (…) | CHECK (…) | FOREIGN KEY (…) REFERENCES table [(…)]`."""
-    name = item.identifier() if item.accept("CONSTRAINT") else ""
-    if item.accept("FOREIGN", "KEY"):
-        found = _reference(item, name, _names(item))
-    else:
-        found = _key_or_check(item, name, None)
-    item.finish()
-    return found
-
-
 def _starts_table_constraint(item: Cursor) -> bool:
     """Whether a constraint of the table comes next and not a column, which may also be called `check` or `unique`."""
     if item.at("CONSTRAINT"):
@@ -156,31 +137,38 @@ def _starts_table_constraint(item: Cursor) -> bool:
     return item.at("PRIMARY", "KEY") or item.at("FOREIGN", "KEY") or item.at("UNIQUE", "(") or item.at("CHECK", "(")
 
 
-def _key_or_check(item: Cursor, name: str, columns: tuple[str, ...] | None) -> Constraint:
-    """Parse a constraint after its name. If `columns` is None, the columns of a key are read too."""
+def _constraint(item: Cursor, column: str | None = None) -> Constraint:
+    """Parse `[CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK (…) | [FOREIGN KEY] REFERENCES table [(columns)]` after the type of a column.
+
+    If there is no column, it is a constraint of the table: PRIMARY KEY, UNIQUE and FOREIGN KEY are followed by their columns.
+    """
+    name = item.identifier() if item.accept("CONSTRAINT") else ""
+    own = () if column is None else (column,)
     if item.accept("CHECK"):
         found = Constraint(CHECK, name, expression=item.group().text.strip())
     elif item.accept("PRIMARY", "KEY"):
-        found = Constraint(PRIMARY_KEY, name, columns or _names(item))
+        found = Constraint(PRIMARY_KEY, name, own or _names(item))
     elif item.accept("UNIQUE"):
-        found = Constraint(UNIQUE, name, columns or _names(item))
+        found = Constraint(UNIQUE, name, own or _names(item))
+    elif item.accept("FOREIGN", "KEY") or (own and item.at("REFERENCES")):
+        columns = own or _names(item)
+        item.expect("REFERENCES")
+        table = str(item.name())
+        found = Constraint(FOREIGN_KEY, name, columns, references=table, referenced=_names(item) if item.at("(") else ())
+        _skip_foreign_key_actions(item)
     else:
         raise item.error("PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK (…) was expected")
-    _skip_noise(item)
+    while any(item.accept(*words) for words in _AFTER_CONSTRAINT):
+        pass
     return found
 
 
-def _reference(item: Cursor, name: str, columns: tuple[str, ...]) -> Constraint:
-    item.expect("REFERENCES")
-    table = str(item.name())
-    referenced = _names(item) if item.at("(") else ()
+def _skip_foreign_key_actions(item: Cursor) -> None:
     while item.accept("ON"):
         if item.accept_any("DELETE", "UPDATE") is None:
             raise item.error("DELETE or UPDATE was expected")
-        if item.accept_any(*_ACTIONS) is None and not any(item.accept(*words) for words in (("NO", "ACTION"), ("SET", "NULL"))):
+        if not any(item.accept(*words) for words in (("CASCADE",), ("RESTRICT",), ("NO", "ACTION"), ("SET", "NULL"))):
             raise item.error("NO ACTION was expected")
-    _skip_noise(item)
-    return Constraint(FOREIGN_KEY, name, columns, references=table, referenced=referenced)
 
 
 def _names(item: Cursor) -> tuple[str, ...]:
@@ -188,11 +176,6 @@ def _names(item: Cursor) -> tuple[str, ...]:
     if not found:
         raise item.error("a column was expected")
     return found
-
-
-def _skip_noise(item: Cursor) -> None:
-    while any(item.accept(*words) for words in _NOISE):
-        pass
 
 
 def partition_keys(group: Cursor) -> tuple[tuple[PartitionKey, ...], tuple[ColumnDefinition, ...]]:
