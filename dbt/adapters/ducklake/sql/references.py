@@ -213,7 +213,7 @@ class _Finder:
         found = relation(ahead)
         piped = first and found is not None and found.alias is None and ahead.at("|>")
         table = self.tokens[cursor.position - 1]
-        while cursor.accept_any("IF", "NOT", "EXISTS"):
+        while not piped and cursor.accept_any("IF", "NOT", "EXISTS"):
             pass
         if before in ("CACHE", "LAZY") and self._defines(cursor.copy()):
             return

@@ -65,7 +65,11 @@ def _is_column_list(cursor: Cursor) -> bool:
         return True
     after = cursor.copy()
     inside = after.group()
-    return after.at_query() and all(item.peek().is_identifier and item.position + 1 == item.stop for item in inside.items())
+    tokens = cursor.source.tokens[inside.position : inside.stop]
+    are_names = (
+        len(tokens) % 2 == 1 and all(name.is_identifier for name in tokens[::2]) and all(comma.word == "," for comma in tokens[1::2])
+    )
+    return are_names and after.at_query()
 
 
 def _before_query(cursor: Cursor) -> Cursor:
