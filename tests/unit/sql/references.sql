@@ -338,3 +338,6 @@ select changes from «t»
 
 --- a table called values, at the end of a subquery and of the text
 select * from (select * from «values») x, «values»
+
+--- a table called if, before a pipe
+«table if» |> where a > 1
