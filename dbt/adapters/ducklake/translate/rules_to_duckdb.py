@@ -55,7 +55,7 @@ def _duckdb(text: str, **parts: exp.Expr) -> exp.Expr:
 # -- rules before the parts are translated -------------------------------------------------------------------------------------
 
 
-def _function(node: exp.Expr) -> exp.Expr:
+def _unknown_function(node: exp.Expr) -> exp.Expr:
     """Translate a function that sqlglot does not know by this name."""
     name, given = fold(node.name), node.expressions
     match name, len(given):
@@ -269,7 +269,7 @@ RULES = Rules(
     },
     early={
         exp.Select: _select,
-        exp.Anonymous: _function,
+        exp.Anonymous: _unknown_function,
         **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
         exp.TsOrDsToDate: _to_date,
         exp.Add: _add_interval,
