@@ -138,9 +138,10 @@ class _Finder:
                 cursor.position += 1
             elif token.is_identifier and (cursor.peek(1).word == "." or token.word in CURRENT_PLACE):
                 self._chain(cursor)
-            elif cursor.accept(";"):
+            elif token.word == ";":
                 self._open(enclosing)
                 ctes, listing, merging = outer, False, False
+                cursor.position += 1
                 first = cursor.position
             elif token.word == "WITH" and (visible := self._with(cursor, ctes)) is not None:
                 first, ctes = cursor.position, visible
@@ -189,11 +190,11 @@ class _Finder:
     def _word(self, cursor: Cursor, ctes: CTES, *, first: bool) -> None:
         """Read a word, and the relation that it may name without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
         word, before = cursor.peek().word, cursor.peek(-1).word
-        merging = before == "MERGE" or cursor.peek(-4).word == "MERGE"
         cursor.position += 1
         if word == "TABLE":
             self._table(cursor, before, ctes, first=first)
         elif (word == "INTO" and before in ("INSERT", "MERGE", "EVOLUTION")) or (word == "OVERWRITE" and before in ("INSERT", "EVOLUTION")):
+            merging = before == "MERGE" or cursor.peek(-5).word == "MERGE"
             if not cursor.at_any(("DIRECTORY", "LOCAL")):
                 cursor.accept("TABLE")
                 self._add(cursor, frozenset(), bare=not merging, columns=not merging)

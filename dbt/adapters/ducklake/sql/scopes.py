@@ -62,6 +62,8 @@ class Scope:
 
     def with_distinct_aliases(self) -> list[Reference]:
         """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""
+        if not self.references:
+            return []
         names = {each.name.folded for each in self.references if each.called_by_last_part}
         relations = Counter(name[-1] for name in names)
         return [
