@@ -335,3 +335,9 @@ select x.a from ((select 1 a from «u») union all select 2 from «w») x
 select * from «t» changes from version 1 to version 5
 --- a column named changes
 select changes from «t»
+
+--- a table called values, at the end of a subquery and of the text
+select * from (select * from «values») x, «values»
+
+--- a table called if, before a pipe
+«table if» |> where a > 1

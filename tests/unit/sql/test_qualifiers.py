@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
-from dbt.adapters.ducklake.sql.references import fragment, references
-from dbt.adapters.ducklake.sql.tokens import Source
+from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name
 
 TARGET = (Name(("prod", "orders")),)
@@ -14,7 +13,7 @@ TARGET = (Name(("prod", "orders")),)
 
 def bound(text: str, outer: tuple[Name, ...] = ()) -> str:
     """Return the text for Spark, in which V is the view of each relation."""
-    sql = fragment(Source(text), outer=outer) if outer else references(text)
+    sql = references(text, outer)
     return "".join(sql.pieces(lambda _: "V", outer))
 
 

@@ -48,8 +48,8 @@ def test_every_class_on_the_list_is_compared() -> None:
     of_spark = classes("databricks", [*expressions, *each(view_samples.QUERIES_OF_SPARK)])
     either = MADE_HERE | NOT_COMPARED
     assert set(shared_sql.SHARED) - of_duckdb - of_spark - either == set()
-    assert set(rules_to_spark.ADDITIONAL) - of_duckdb - either == set()
-    assert set(rules_to_duckdb.ADDITIONAL) - of_spark - either == set()
+    assert set(rules_to_spark.RULES.additional) - of_duckdb - either == set()
+    assert set(rules_to_duckdb.RULES.additional) - of_spark - either == set()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..format.files import WriteOptions
 from ..format.objects import SortField, Table
-from ..translate.dialects import sort_expression_for_spark
+from ..translate.dialects import to_spark
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def spark_order(table: Table, options: WriteOptions) -> tuple[SortField, ...]:
     """Return the sort keys translated to Spark SQL, up to the first that cannot be translated."""
     keys: list[SortField] = []
     for key in stored_order(table, options):
-        expression = sort_expression_for_spark(key.expression)
+        expression = to_spark(key.expression, approximate=True)
         if expression is None:
             name = f"{table.schema_name}.{table.name}"
             logger.warning("%s is sorted by %s, which Spark SQL cannot express: its rows are not sorted by it", name, key.expression)

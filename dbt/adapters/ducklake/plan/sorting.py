@@ -16,7 +16,7 @@ from ..format.identifiers import fold
 from ..format.objects import SortField
 from ..format.sort_text import bare_column, sql_name
 from ..sql.values import SortKey
-from ..translate.dialects import sort_expression_for_spark, to_duckdb
+from ..translate.dialects import to_duckdb, to_spark
 
 
 def sort_fields(keys: Sequence[SortKey], columns: Collection[str], table: str) -> tuple[SortField, ...]:
@@ -37,7 +37,8 @@ def sort_fields(keys: Sequence[SortKey], columns: Collection[str], table: str) -
 
 def sort_text(field: SortField) -> str:
     """Return a sort key of the lake as it is written in SORTED BY; an expression without a counterpart in Spark as DuckDB wrote it."""
-    return f"{sort_expression_for_spark(field.expression) or field.expression} {field.direction} {field.nulls.replace('_', ' ')}"
+    expression = to_spark(field.expression, approximate=True) or field.expression
+    return f"{expression} {field.direction} {field.nulls.replace('_', ' ')}"
 
 
 def _stored(expression: str, known: dict[str, str], table: str) -> str:
@@ -57,7 +58,7 @@ def _stored(expression: str, known: dict[str, str], table: str) -> str:
     if tree.find(exp.Column) is None:
         raise StatementError(f"SORTED BY: {expression} names no column (names that need quotes take backquotes)")
     stored = to_duckdb(expression, approximate=True)
-    if stored is None or bare_column(stored) is not None or sort_expression_for_spark(stored) is None:
+    if stored is None or bare_column(stored) is not None or to_spark(stored, approximate=True) is None:
         raise StatementError(
             f"SORTED BY: {expression} has no counterpart in DuckDB's SQL, which sorts by it too: sort by columns or simpler expressions"
         )

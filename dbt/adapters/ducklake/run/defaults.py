@@ -19,8 +19,7 @@ from ..spark.arrow.values import converter, local_time
 from ..spark.errors import translate
 from ..spark.rows.fetch import column_types
 from ..sql.constants import constant
-from ..sql.references import fragment
-from ..sql.tokens import Source
+from ..sql.references import references
 from .environment import Environment, OpenLakes
 
 _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
@@ -85,7 +84,7 @@ def _is_certain(column: Column, text: str) -> bool:
 
 
 def _require_expression(env: Environment, column: Column, type_: DataType, text: str) -> None:
-    query = fragment(Source(f"SELECT try_cast({text} AS {spark_name(type_)})"), whole=True)
+    query = references(f"SELECT try_cast({text} AS {spark_name(type_)})")
     try:
         column_types(env.analyzed(query))
     except Exception as error:

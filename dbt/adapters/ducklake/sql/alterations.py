@@ -10,12 +10,13 @@ from .columns import (
     default_value,
     partition_keys,
     properties,
+    property_name,
     refuse_constraint,
     refuse_position,
+    sort_keys,
 )
 from .definitions import query_after_as
-from .sort_keys import sort_keys
-from .tokens import Cursor, Kind
+from .tokens import Cursor
 from .values import (
     AddColumns,
     Alteration,
@@ -23,7 +24,6 @@ from .values import (
     ColumnDefinition,
     CreateView,
     DropColumns,
-    Name,
     PartitionKey,
     RenameColumn,
     RenameRelation,
@@ -40,58 +40,43 @@ from .values import (
 Path = tuple[str, ...]
 
 
-def alter_table(cursor: Cursor) -> Statement:
-    """Parse `[IF EXISTS] name action`, the rest of ALTER TABLE."""
+def alter(cursor: Cursor, kind: str) -> Statement:
+    """Parse `[IF EXISTS] name action`, the rest of ALTER TABLE and ALTER VIEW; `kind` is "table" or "view"."""
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     if cursor.accept("RENAME", "TO"):
-        return _rename("table", name, cursor, if_exists)
-    if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
-        return _properties("table", name, cursor, if_exists)
-    action = _action(cursor)
-    cursor.finish()
-    return AlterTable(name, action, if_exists)
-
-
-def alter_view(cursor: Cursor) -> Statement:
-    """Parse `[IF EXISTS] name RENAME TO name | [AS] query`, the rest of ALTER VIEW."""
-    if_exists = cursor.accept("IF", "EXISTS")
-    name = cursor.name()
-    if cursor.accept("RENAME", "TO"):
-        return _rename("view", name, cursor, if_exists)
-    if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
-        return _properties("view", name, cursor, if_exists)
-    if if_exists:
+        if if_exists:
+            raise StatementError("RENAME TO with IF EXISTS is not supported: leave IF EXISTS out")
+        statement: Statement = RenameRelation(kind, name, cursor.name())
+    elif cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
+        statement = SetProperties(kind, name, _properties(cursor), if_exists)
+    elif kind == "table":
+        statement = AlterTable(name, _action(cursor), if_exists)
+    elif if_exists:
         raise StatementError("ALTER VIEW … AS with IF EXISTS is not supported: leave IF EXISTS out")
-    return CreateView(name, query_after_as(cursor), replace=True, must_exist=True)
-
-
-def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRelation:
-    if if_exists:
-        raise StatementError("RENAME TO with IF EXISTS is not supported: leave IF EXISTS out")
-    to = cursor.name()
+    else:
+        statement = CreateView(name, query_after_as(cursor), replace=True, must_exist=True)
     cursor.finish()
-    return RenameRelation(kind, name, to)
+    return statement
 
 
-def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> Statement:
+def _properties(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
     """Parse SET TBLPROPERTIES ('key' = 'value', …) and UNSET TBLPROPERTIES [IF EXISTS] ('key', …)."""
     unset = cursor.accept_any("SET", "UNSET") == "UNSET"
     cursor.expect("TBLPROPERTIES")
     pairs: tuple[tuple[str, str | None], ...]
     if unset:
         cursor.accept("IF", "EXISTS")
-        pairs = tuple((_property_name(item), None) for item in cursor.group().items())
+        pairs = tuple((_removed_property(item), None) for item in cursor.group().items())
     else:
         pairs = properties(cursor.group())
     if not pairs:
         raise cursor.error("a property was expected")
-    cursor.finish()
-    return SetProperties(kind, name, pairs, if_exists)
+    return pairs
 
 
-def _property_name(item: Cursor) -> str:
-    name = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())
+def _removed_property(item: Cursor) -> str:
+    name = property_name(item)
     item.finish()
     return name
 
@@ -112,14 +97,13 @@ def _action(cursor: Cursor) -> Alteration:
             cursor.position += 1
             cursor.accept("COLUMN")
             return _change(cursor, cursor.parts())
-        case "SET" | "RESET" if cursor.peek(1).word == "PARTITIONED":
-            resetting = cursor.accept_any("SET", "RESET") == "RESET"
-            cursor.expect("PARTITIONED", "BY")
-            return SetPartitioning(() if resetting else _keys(cursor))
-        case "SET" | "RESET" if cursor.peek(1).word == "SORTED":
-            resetting = cursor.accept_any("SET", "RESET") == "RESET"
+        case "SET" | "RESET" as verb if cursor.peek(1).word in ("PARTITIONED", "SORTED"):
+            cursor.position += 1
+            if cursor.at("PARTITIONED"):
+                cursor.expect("PARTITIONED", "BY")
+                return SetPartitioning(() if verb == "RESET" else _keys(cursor))
             cursor.expect("SORTED", "BY")
-            return SetSorting(() if resetting else sort_keys(cursor.group()))
+            return SetSorting(() if verb == "RESET" else sort_keys(cursor.group()))
     what = " ".join(cursor.peek(ahead).text for ahead in range(2)).strip()
     if not what:
         raise cursor.error("an action was expected, such as ADD COLUMN")

@@ -1,24 +1,25 @@
-"""Parse columns, defaults and partition keys of CREATE TABLE and ALTER TABLE."""
+"""Parse columns, constraints, defaults, partition keys, sort keys and properties of CREATE TABLE and ALTER TABLE."""
 
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..format.constraints import Constraint
+from ..format.constraints import CHECK, FOREIGN_KEY, PRIMARY_KEY, UNIQUE, Constraint
 from ..format.objects import Default
 from ..format.types import parse_type
-from .constraints import STARTS, column_constraint, starts_table_constraint, table_constraint
 from .tokens import Cursor, Kind, syntax_error, words
-from .values import ColumnDefinition, PartitionKey
+from .values import ColumnDefinition, PartitionKey, SortKey
 
 AFTER_TYPE = words(
     "NOT NULL DEFAULT COMMENT GENERATED PRIMARY UNIQUE CHECK REFERENCES CONSTRAINT FOREIGN FIRST AFTER COLLATE MASK",
     "AUTO_INCREMENT",
 )
-REFUSED = {
-    "GENERATED": ("a generated or identity column", "compute the value in the query that fills the table"),
+_CONSTRAINT_STARTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "REFERENCES")
+_AFTER_CONSTRAINT = (("NOT", "ENFORCED"), ("ENFORCED",), ("NORELY",), ("RELY",), ("NOT", "DEFERRABLE"), ("INITIALLY", "DEFERRED"))
+_REFUSED = {
+    "GENERATED": ("generated or identity column", "compute the value in the query that fills the table"),
     "AUTO_INCREMENT": ("AUTO_INCREMENT", "compute the value in the query that fills the table"),
-    "COLLATE": ("a collation", "compare with collate() in queries"),
-    "MASK": ("a column mask", "mask the column in a view"),
+    "COLLATE": ("collation", "compare with collate() in queries"),
+    "MASK": ("column mask", "mask the column in a view"),
 }
 _TRANSFORMS = {
     **dict.fromkeys(("year", "years"), "year"),
@@ -32,18 +33,14 @@ _DATED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME
 
 def refuse_constraint(cursor: Cursor) -> None:
     """Raise StatementError if a constraint comes next: only CREATE TABLE can set constraints."""
-    if cursor.at_any(STARTS):
+    if cursor.at_any(_CONSTRAINT_STARTS):
         raise StatementError(
             f"{cursor.peek().text.upper()} is not supported here: CREATE [OR REPLACE] TABLE sets the constraints of a table, "
             "and ALTER COLUMN … SET NOT NULL sets NOT NULL"
         )
-    _refuse(cursor)
-
-
-def _refuse(cursor: Cursor) -> None:
-    refused = REFUSED.get(cursor.peek().word)
+    refused = _REFUSED.get(cursor.peek().word)
     if refused is not None:
-        raise StatementError(f"DuckLake has no {refused[0].removeprefix('a ')}: leave it out and {refused[1]}")
+        raise StatementError(f"DuckLake has no {refused[0]}: leave it out and {refused[1]}")
 
 
 def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Constraint, ...]]:
@@ -51,8 +48,9 @@ def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tup
     columns = []
     constraints: list[Constraint] = []
     for item in group.items():
-        if starts_table_constraint(item):
-            constraints.append(table_constraint(item))
+        if _starts_table_constraint(item):
+            constraints.append(_constraint(item))
+            item.finish()
         else:
             columns.append(column_definition(item, constraints=constraints))
     if not columns:
@@ -86,8 +84,8 @@ def column_definition(item: Cursor, name: str | None = None, constraints: list[C
             comment = item.string()
         elif item.accept("DEFAULT"):
             default = default_value(_default_text(item))
-        elif constraints is not None and item.at_any(STARTS):
-            constraints.append(column_constraint(item, name))
+        elif constraints is not None and item.at_any(_CONSTRAINT_STARTS):
+            constraints.append(_constraint(item, name))
         else:
             refuse_constraint(item)
             refuse_position(item)
@@ -132,6 +130,54 @@ def default_value(value: Cursor) -> Default | None:
     return Default(text, "expression", "spark")
 
 
+def _starts_table_constraint(item: Cursor) -> bool:
+    """Whether a constraint of the table comes next and not a column, which may also be called `check` or `unique`."""
+    if item.at("CONSTRAINT"):
+        return item.peek(2).word in _CONSTRAINT_STARTS
+    return item.at("PRIMARY", "KEY") or item.at("FOREIGN", "KEY") or item.at("UNIQUE", "(") or item.at("CHECK", "(")
+
+
+def _constraint(item: Cursor, column: str | None = None) -> Constraint:
+    """Parse `[CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK (…) | [FOREIGN KEY] REFERENCES table [(columns)]` after the type of a column.
+
+    If there is no column, it is a constraint of the table: PRIMARY KEY, UNIQUE and FOREIGN KEY are followed by their columns.
+    """
+    name = item.identifier() if item.accept("CONSTRAINT") else ""
+    own = () if column is None else (column,)
+    if item.accept("CHECK"):
+        found = Constraint(CHECK, name, expression=item.group().text.strip())
+    elif item.accept("PRIMARY", "KEY"):
+        found = Constraint(PRIMARY_KEY, name, own or _names(item))
+    elif item.accept("UNIQUE"):
+        found = Constraint(UNIQUE, name, own or _names(item))
+    elif item.accept("FOREIGN", "KEY") or (own and item.at("REFERENCES")):
+        columns = own or _names(item)
+        item.expect("REFERENCES")
+        table = str(item.name())
+        found = Constraint(FOREIGN_KEY, name, columns, references=table, referenced=_names(item) if item.at("(") else ())
+        _skip_foreign_key_actions(item)
+    else:
+        raise item.error("PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK (…) was expected")
+    while any(item.accept(*words) for words in _AFTER_CONSTRAINT):
+        pass
+    return found
+
+
+def _skip_foreign_key_actions(item: Cursor) -> None:
+    while item.accept("ON"):
+        if item.accept_any("DELETE", "UPDATE") is None:
+            raise item.error("DELETE or UPDATE was expected")
+        if not any(item.accept(*words) for words in (("CASCADE",), ("RESTRICT",), ("NO", "ACTION"), ("SET", "NULL"))):
+            raise item.error("NO ACTION was expected")
+
+
+def _names(item: Cursor) -> tuple[str, ...]:
+    found = item.names()
+    if not found:
+        raise item.error("a column was expected")
+    return found
+
+
 def partition_keys(group: Cursor) -> tuple[tuple[PartitionKey, ...], tuple[ColumnDefinition, ...]]:
     """Parse the list of PARTITIONED BY (…): return its keys, and the columns that it declares with a type as in Hive."""
     keys: list[PartitionKey] = []
@@ -174,11 +220,31 @@ def transform(name: str, arguments: Cursor) -> PartitionKey:
     raise StatementError(f"{name} is not a DuckLake transform of partition keys; use year, month, day, hour or bucket(n, column)")
 
 
+def sort_keys(group: Cursor) -> tuple[SortKey, ...]:
+    """Parse the list of SORTED BY (…): `expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …`."""
+    keys = []
+    for item in group.items():
+        expression = item.upto(("ASC", "DESC", "NULLS")).text
+        if not expression:
+            raise item.error("a column or an expression to sort by was expected")
+        direction = item.accept_any("ASC", "DESC") or "ASC"
+        nulls = "LAST"
+        if item.accept("NULLS"):
+            nulls = item.accept_any("FIRST", "LAST") or ""
+            if not nulls:
+                raise item.error("FIRST or LAST was expected")
+        item.finish()
+        keys.append(SortKey(expression, direction, f"NULLS_{nulls}"))
+    if not keys:
+        raise group.error("a column or an expression to sort by was expected")
+    return tuple(keys)
+
+
 def properties(group: Cursor) -> tuple[tuple[str, str], ...]:
     """Parse the list of TBLPROPERTIES (…) or OPTIONS (…): `'key' = 'value'`, `key.part value`."""
     pairs = []
     for item in group.items():
-        key = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())
+        key = property_name(item)
         if not item.accept("="):
             item.accept("=>")
         if item.peek().kind is Kind.STRING:
@@ -190,3 +256,8 @@ def properties(group: Cursor) -> tuple[tuple[str, str], ...]:
         item.finish()
         pairs.append((key, value))
     return tuple(pairs)
+
+
+def property_name(cursor: Cursor) -> str:
+    """Read the name of a property: a string, or words separated by dots."""
+    return cursor.string() if cursor.peek().kind is Kind.STRING else ".".join(cursor.parts())

@@ -57,7 +57,7 @@ def constant_rows(query: str) -> list[tuple[Constant, ...]] | None:
         if cursor.accept("SELECT"):
             return [tuple(_selected(item) for item in cursor.items())]
         cursor.expect("VALUES")
-        return [_row(item) for item in cursor.items()]
+        return [tuple(map(_only_constant, row.cells())) for row in cursor.items()]
     except (_NotConstantError, StatementError):
         return None
 
@@ -69,12 +69,6 @@ def _selected(item: Cursor) -> Constant:
         item.identifier()
     item.finish()
     return value
-
-
-def _row(item: Cursor) -> tuple[Constant, ...]:
-    """Read a row of VALUES: constants in parentheses, or one constant."""
-    enclosed = item.at("(") and item.source.skip(item.position) == item.stop
-    return tuple(_only_constant(cell) for cell in (item.group().items() if enclosed else [item]))
 
 
 def constant(text: str) -> Constant | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..errors import DuckLakeError, StatementError
 from ..format.constraints import Constraint
-from .columns import column_definitions, partition_keys, properties
+from .columns import column_definitions, partition_keys, properties, sort_keys
 from .references import piece
-from .sort_keys import sort_keys
 from .tokens import Cursor
 from .values import (
     AlterTable,
@@ -30,7 +29,6 @@ from .values import (
 )
 
 SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
-FORMATS = ("parquet", "ducklake")
 _AFTER_COLUMNS = ("AS", "USING", "STORED", "COMMENT", "PARTITIONED", "SORTED", "CLUSTERED", "LOCATION", "TBLPROPERTIES", "OPTIONS")
 """Words that may follow the columns of CREATE TABLE, but not a query in parentheses."""
 _CLONE = "CLONE is not supported: write CALL lake.clone(table_name => …, schema => …, into => …), or CREATE TABLE … AS SELECT * FROM …"
@@ -67,9 +65,7 @@ def create_schema(cursor: Cursor) -> CreateSchema:
 
 def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     """Parse `[IF NOT EXISTS] name [(columns)] clauses [[AS] query]`, the rest of CREATE TABLE."""
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE TABLE and IF NOT EXISTS cannot be used together: leave one out")
+    if_not_exists = _if_not_exists(cursor, "TABLE", replace)
     name = cursor.name()
     columns: tuple[ColumnDefinition, ...] = ()
     constraints: tuple[Constraint, ...] = ()
@@ -79,7 +75,7 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     keys: tuple[PartitionKey, ...] | None = None
     options: tuple[tuple[str, str], ...] = ()
     sorting: tuple[SortKey, ...] | None = None
-    while not cursor.done and not (cursor.at("AS") or cursor.source.query_starts(cursor.position)):
+    while not cursor.done and not (cursor.at("AS") or cursor.at_query()):
         if cursor.accept("USING"):
             _check_format("USING", cursor.identifier())
         elif cursor.accept("STORED", "AS"):
@@ -94,19 +90,27 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
         elif cursor.accept("SORTED", "BY"):
             sorting = sort_keys(cursor.group())
         else:
-            _refuse(cursor)
-            raise cursor.error("this cannot follow CREATE TABLE name")
+            reason = _REFUSED.get(cursor.peek().word)
+            raise StatementError(reason) if reason is not None else cursor.error("this cannot follow CREATE TABLE name")
     query = query_after_as(cursor) if not cursor.done else None
     if query is None and not columns:
         raise cursor.error(f"table {name} needs columns, or AS and a query")
     return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting, constraints)
 
 
+def _if_not_exists(cursor: Cursor, what: str, replace: bool) -> bool:
+    """Parse `[IF NOT EXISTS]`."""
+    found = cursor.accept("IF", "NOT", "EXISTS")
+    if replace and found:
+        raise StatementError(f"CREATE OR REPLACE {what} and IF NOT EXISTS cannot be used together: leave one out")
+    return found
+
+
 def _is_column_list(cursor: Cursor) -> bool:
     """Whether the parentheses that come next contain columns and not a query; a column may be called `map`, as a query may begin."""
-    if not cursor.source.query_starts(cursor.position):
+    if not cursor.at_query():
         return True
-    ahead = Cursor(cursor.source, cursor.position, cursor.stop)
+    ahead = cursor.copy()
     group = ahead.group()
     if group.at_any(("(", "SELECT")) or not (ahead.done or ahead.at_any(_AFTER_COLUMNS)):
         return False
@@ -120,27 +124,19 @@ def _is_column_list(cursor: Cursor) -> bool:
 def query_after_as(cursor: Cursor) -> Sql:
     """Parse `[AS] query`, to the end."""
     cursor.accept("AS")
-    if not cursor.source.query_starts(cursor.position) or cursor.done:
+    if not cursor.at_query():
         raise cursor.error("a query was expected")
     return piece(cursor)
 
 
 def _check_format(clause: str, name: str) -> None:
-    if name.lower() not in FORMATS:
+    if name.lower() not in ("parquet", "ducklake"):
         raise StatementError(f"{clause} {name} is not supported: tables of a lake are Parquet; leave {clause} out")
-
-
-def _refuse(cursor: Cursor) -> None:
-    reason = _REFUSED.get(cursor.peek().word)
-    if reason is not None:
-        raise StatementError(reason)
 
 
 def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
     """Parse `[IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] AS query`, the rest of CREATE VIEW."""
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE VIEW and IF NOT EXISTS cannot be used together: leave one out")
+    if_not_exists = _if_not_exists(cursor, "VIEW", replace)
     name = cursor.name()
     columns = _view_columns(cursor)
     comment = None
@@ -159,15 +155,12 @@ def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
 
 
 def create_temporary_view(cursor: Cursor, *, replace: bool) -> CreateTemporaryView | None:
-    """Parse `VIEW [IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] [TBLPROPERTIES (…)] AS query` after TEMPORARY.
+    """Parse `[IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] [TBLPROPERTIES (…)] AS query` after VIEW.
 
     Returns:
         None for a view on a data source (`USING …`), which Spark creates.
     """
-    cursor.expect("VIEW")
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE TEMPORARY VIEW and IF NOT EXISTS cannot be used together: leave one out")
+    if_not_exists = _if_not_exists(cursor, "TEMPORARY VIEW", replace)
     name = cursor.name()
     if len(name.parts) > 1:
         raise StatementError(f"the temporary view {name} must have a name of one part, since it belongs to no schema")
@@ -196,20 +189,18 @@ def _view_columns(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
 
 
 def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
-    """Parse `FUNCTION [IF NOT EXISTS] name (parameter type [DEFAULT expression], …) RETURNS type … RETURN body` after CREATE.
+    """Parse `[IF NOT EXISTS] name (parameter type [DEFAULT expression], …) RETURNS type … RETURN body` after FUNCTION.
 
     Returns:
         None for a function that a Java class implements (`name AS 'class'`), which Spark creates.
     """
-    cursor.expect("FUNCTION")
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE FUNCTION and IF NOT EXISTS cannot be used together: leave one out")
+    if_not_exists = _if_not_exists(cursor, "FUNCTION", replace)
     name = cursor.name()
     if not cursor.at("("):
         return None
-    index = cursor.source.skip(cursor.position)
-    if cursor.source.token(index).word == "RETURNS" and cursor.source.token(index + 1).word == "TABLE":
+    after = cursor.copy()
+    after.skip()
+    if after.at("RETURNS", "TABLE"):
         raise StatementError(f"function {name} RETURNS TABLE, which is not supported: create a view")
     return CreateFunction(name, piece(cursor), replace, if_not_exists)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from .references import fragment
+from .references import references
 from .tokens import Cursor
 from .values import Foreign
 
@@ -32,14 +32,11 @@ _INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
 """(the words before the table's name, what to do instead)."""
 _EXPLAINED = {"INSERT": ("INTO", "OVERWRITE", "TABLE"), "MERGE": ("INTO",), "UPDATE": (), "DELETE": ("FROM",)}
 """The first word of a change, and the words that may follow before the table's name."""
-_STARTS = frozenset({"EXPLAIN", *(words[0] for words, _ in _INSTEAD)})
 _EXPLAIN = "EXPLAIN shows the plan of a query: EXPLAIN the query from which the change gets its rows"
 
 
 def foreign(cursor: Cursor) -> Foreign | None:
     """Return a statement that Spark runs only for tables outside of lakes, with what to do instead; None for any other statement."""
-    if not cursor.at_any(_STARTS):
-        return None
     for words, instead in _INSTEAD:
         if cursor.at(*words):
             return _about(cursor, len(words), " ".join(words), instead)
@@ -60,10 +57,8 @@ def _explained(cursor: Cursor) -> Foreign | None:
 
 def _about(cursor: Cursor, skipped: int, words: str, instead: str) -> Foreign | None:
     """Return a statement whose table follows after some tokens; None if no name follows, which is Spark's error to report."""
-    rest = Cursor(cursor.source)
-    rest.position = cursor.position + skipped
     try:
-        name = rest.name()
+        name = Cursor(cursor.source, cursor.position + skipped).name()
     except StatementError:
         return None
-    return Foreign(name, f"{words} is not supported: {instead}", fragment(cursor.source, whole=True))
+    return Foreign(name, f"{words} is not supported: {instead}", references(cursor.source))

@@ -7,7 +7,9 @@ from datetime import datetime, timezone
 
 from ..errors import StatementError
 from ..format.intervals import before
-from .references import fragment
+from .columns import property_name
+from .definitions import SCHEMA
+from .references import references
 from .timetravel import time_travel
 from .tokens import Cursor, Kind
 from .values import (
@@ -30,8 +32,13 @@ from .values import (
     Use,
 )
 
+_LISTS = {
+    **dict.fromkeys(("SCHEMAS", "DATABASES", "NAMESPACES"), "schemas"),
+    **{word: word.lower() for word in ("TABLES", "VIEWS", "COLUMNS")},
+}
+"""What SHOW lists."""
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
-_SPARK_OBJECTS = ("FUNCTION", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE", "CATALOG")
+_SPARK_OBJECTS = (*SCHEMA, "FUNCTION", "PROCEDURE", "CATALOG")
 _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
 
 
@@ -40,34 +47,26 @@ def show(cursor: Cursor) -> Statement:
 
     Any other SHOW is a query for Spark.
     """
-    if cursor.peek(1).word == "CREATE" and cursor.peek(2).word == "TABLE":
-        return _show_create(cursor)
-    if cursor.peek(1).word == "CURRENT" and cursor.peek(2).word in ("SCHEMA", "DATABASE", "NAMESPACE"):
-        cursor.position += 3
-        cursor.finish()
-        return Show("current namespace")
-    if cursor.peek(1).word == "TBLPROPERTIES":
-        return _show_properties(cursor)
-    return _show_list(cursor)
+    cursor.expect("SHOW")
+    if cursor.accept("CREATE", "TABLE"):
+        statement: Statement = ShowCreate(cursor.name())
+    elif cursor.at("CURRENT") and cursor.peek(1).word in SCHEMA:
+        cursor.position += 2
+        statement = Show("current namespace")
+    elif cursor.accept("TBLPROPERTIES"):
+        statement = _show_properties(cursor)
+    elif cursor.accept("TABLE", "EXTENDED"):
+        statement = _show_list(cursor, "table extended")
+    elif (word := cursor.accept_any(*_LISTS)) is not None:
+        statement = _show_list(cursor, _LISTS[word])
+    else:
+        return Query(Sql(cursor.source.text))
+    cursor.finish()
+    return statement
 
 
-def _show_list(cursor: Cursor) -> Statement:
-    """Parse SHOW of names: `[FROM | IN name] [LIKE 'pattern']` follows what is shown."""
-    match cursor.peek(1).word:
-        case "TABLE" if cursor.peek(2).word == "EXTENDED":
-            what = "table extended"
-            cursor.position += 1
-        case "SCHEMAS" | "DATABASES" | "NAMESPACES":
-            what = "schemas"
-        case "TABLES":
-            what = "tables"
-        case "VIEWS":
-            what = "views"
-        case "COLUMNS":
-            what = "columns"
-        case _:
-            return Query(Sql(cursor.source.text))
-    cursor.position += 2
+def _show_list(cursor: Cursor, what: str) -> Show:
+    """Parse the rest of SHOW of names, `[FROM | IN name] [LIKE 'pattern']`."""
     name = None
     if cursor.accept_any("FROM", "IN"):
         name = cursor.name()
@@ -85,23 +84,13 @@ def _show_list(cursor: Cursor) -> Statement:
     return Show(what, name, like)
 
 
-def _show_create(cursor: Cursor) -> ShowCreate:
-    """Parse SHOW CREATE TABLE name."""
-    cursor.position += 3
-    name = cursor.name()
-    cursor.finish()
-    return ShowCreate(name)
-
-
 def _show_properties(cursor: Cursor) -> ShowProperties:
-    """Parse SHOW TBLPROPERTIES name [(key)]; the key is a string, or words separated by dots."""
-    cursor.position += 2
+    """Parse the rest of SHOW TBLPROPERTIES, `name [(key)]`."""
     name, key = cursor.name(), None
     if not cursor.done:
         inside = cursor.group()
-        key = inside.string() if inside.peek().kind is Kind.STRING else ".".join(inside.parts())
+        key = property_name(inside)
         inside.finish()
-    cursor.finish()
     return ShowProperties(name, key)
 
 
@@ -112,21 +101,18 @@ def describe(cursor: Cursor) -> Statement:
     """
     source = cursor.source
     cursor.position += 1
-    if (
-        cursor.at_any(("HISTORY", "DETAIL"))
-        and cursor.peek(1).is_identifier
-        and time_travel(source, cursor.position + 1, cursor.stop)[0] is None
-    ):
+    table = Cursor(source, cursor.position + 1)
+    if cursor.at_any(("HISTORY", "DETAIL")) and table.peek().is_identifier and time_travel(table) is None:
         return _describe_table(cursor)
-    if cursor.accept("QUERY") or (source.query_starts(cursor.position) and not cursor.at("TABLE")):
-        return Query(fragment(source, 0, whole=True))
+    if cursor.accept("QUERY") or (cursor.at_query() and not cursor.at("TABLE")):
+        return Query(references(source))
     if cursor.at_any(_SPARK_OBJECTS) and cursor.peek(1).is_identifier:
         return Query(Sql(source.text))
     if cursor.peek(1).is_identifier:
         cursor.accept("TABLE")
     extended = cursor.peek(1).is_identifier and cursor.accept_any("EXTENDED", "FORMATTED") is not None
     name = cursor.name()
-    at, cursor.position = time_travel(source, cursor.position, cursor.stop)
+    at = time_travel(cursor)
     if not cursor.done:
         raise StatementError("DESCRIBE of one column or partition is not supported: describe the table")
     return Describe(name, extended, at)
@@ -142,7 +128,7 @@ def _describe_table(cursor: Cursor) -> DescribeHistory | DescribeDetail:
 
 
 def _limit(cursor: Cursor) -> int:
-    limit = constant(cursor)
+    limit = _argument(cursor)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise StatementError("the LIMIT of DESCRIBE HISTORY must be a whole number: how many of the newest snapshots to list")
     return limit
@@ -152,7 +138,7 @@ def use(cursor: Cursor) -> Use:
     """Parse USE [SCHEMA | DATABASE | CATALOG] name."""
     cursor.expect("USE")
     if cursor.peek(1).is_identifier:
-        cursor.accept_any("SCHEMA", "DATABASE", "NAMESPACE", "CATALOG")
+        cursor.accept_any(*SCHEMA, "CATALOG")
     name = cursor.name()
     cursor.finish()
     return Use(name)
@@ -168,13 +154,13 @@ def checkpoint(cursor: Cursor) -> Checkpoint:
 
 def transaction(cursor: Cursor) -> Statement:
     """Parse BEGIN, START TRANSACTION, COMMIT and ROLLBACK, optionally with TRANSACTION or WORK."""
-    word = cursor.accept_any("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END")
+    word = cursor.accept_any("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT")
     cursor.accept_any("TRANSACTION", "WORK")
     cursor.finish()
     match word:
         case "BEGIN" | "START":
             return Begin()
-        case "COMMIT" | "END":
+        case "COMMIT":
             return Commit()
         case _:
             return Rollback()
@@ -197,12 +183,12 @@ def call_arguments(cursor: Cursor) -> tuple[Argument, ...]:
         if item.peek().is_identifier and (item.peek(1).word in ("=>", "=") or (item.peek(1).word == ":" and item.peek(2).word == "=")):
             keyword = item.identifier()
             item.position += 1 + (item.peek().word == ":")
-        arguments.append(Argument(keyword, constant(item)))
+        arguments.append(Argument(keyword, _argument(item)))
         item.finish()
     return tuple(arguments)
 
 
-def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
+def _argument(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
     """Parse a string, number, boolean, NULL, timestamp, interval (returned as its text), or list of these.
 
     Raises:
@@ -228,17 +214,15 @@ def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[objec
         return _interval(cursor)
     if token.word in ("NOW", "CURRENT_TIMESTAMP"):
         return _now(cursor)
-    if (token.word == "ARRAY" and cursor.peek(1).word == "(") or token.word == "[":
-        cursor.position += token.word == "ARRAY"
-        inside = Cursor(cursor.source, cursor.position + 1, cursor.source.partner[cursor.position])
-        cursor.position = inside.stop + 1
-        return [constant(item) for item in inside.items()]
+    if cursor.at("ARRAY", "(") or cursor.at("["):
+        cursor.accept("ARRAY")
+        return [_argument(item) for item in cursor.group(cursor.peek().word).items()]
     raise cursor.error("a constant was expected: a string, number, boolean, NULL, TIMESTAMP '…', INTERVAL '…' or a list of these")
 
 
 def _interval(cursor: Cursor) -> str:
     """Return the text of INTERVAL '1 week', INTERVAL 1 WEEK or INTERVAL '1' WEEK."""
-    amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(constant(cursor))
+    amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(_argument(cursor))
     return amount if cursor.done else f"{amount} {cursor.identifier().lower()}"
 
 

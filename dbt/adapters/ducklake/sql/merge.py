@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ..errors import StatementError
 from ..format.identifiers import backquoted, fold
-from .references import fragment
-from .relation import relation_at
+from .references import piece, references
+from .relation import relation
 from .rows import alias, assignments, column_path, target, value
-from .tokens import Cursor, Source
+from .tokens import Cursor
 from .values import Assignment, Merge, MergeClause, Name, Reference, Sql
 from .with_clause import WithClause
 
@@ -27,7 +27,7 @@ def merge(cursor: Cursor, ctes: WithClause) -> Merge:
         raise StatementError(f"MERGE: target and source are both called {source_alias}; give one an alias")
     outer = tuple(found for found in (None if given else name, source_name) if found is not None)
     if cursor.accept("USING"):
-        condition = fragment(Source(_using_condition(cursor, (given,) if given else name.parts, source_alias or "")), outer=outer)
+        condition = references(_using_condition(cursor, (given,) if given else name.parts, source_alias or ""), outer)
     else:
         cursor.expect("ON")
         condition = ctes.into(_condition(cursor, ("WHEN",), outer))
@@ -47,13 +47,12 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         text = cursor.source.slice(start, cursor.position)
         source_alias, name = alias(cursor), None
     else:
-        found = relation_at(cursor.source, start, cursor.stop)
+        found = relation(cursor)
         if found is None:
             raise cursor.error("a table, a view or a query in parentheses was expected after USING")
         reference = found.reference
         text = cursor.source.text[reference.start : reference.end]
-        while not cursor.done and cursor.peek().start < reference.end:
-            cursor.position += 1
+        cursor.position = found.after
         source_alias = reference.alias or alias(cursor)
         name = None if source_alias else reference.name
         source_alias = source_alias or reference.name.parts[-1]
@@ -66,8 +65,7 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         text = f"(SELECT * FROM {text} AS {cursor.source.slice(columns - 1, cursor.position)})"
     if ctes.text and not text.startswith("("):
         text = f"(SELECT * FROM {text})"
-    sql = ctes.into(fragment(Source(text)))
-    return sql, source_alias, name
+    return ctes.into(references(text)), source_alias, name
 
 
 def _using_condition(cursor: Cursor, target_name: Sequence[str], source_alias: str) -> str:
@@ -83,7 +81,7 @@ def _condition(cursor: Cursor, words: tuple[str, ...], outer: Sequence[Name]) ->
     found = cursor.upto(words)
     if found.done:
         raise found.error("a condition was expected")
-    return fragment(found.source, found.position, found.stop, outer=outer)
+    return piece(found, outer)
 
 
 def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> MergeClause:
@@ -107,7 +105,6 @@ def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequen
             if star is None:
                 action.expect("SET")
                 changes = assignments(action, qualifiers, outer, ctes)
-                action.position = action.stop
             result = MergeClause(kind, condition, "update", star, changes)
         case "DELETE" if kind != "not_matched":
             result = MergeClause(kind, condition, "delete")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..errors import StatementError
-from .alterations import alter_table, alter_view
+from .alterations import alter
 from .definitions import (
     SCHEMA,
     comment_on,
@@ -20,14 +20,14 @@ from .definitions import (
 from .foreign import foreign
 from .inspection import call, checkpoint, describe, show, transaction, use
 from .merge import merge
-from .references import fragment
+from .references import references
 from .rows import delete, insert, truncate, update
-from .scripts import is_script
-from .tokens import QUERY_STARTS, Cursor, Source
+from .scripts import is_script, is_transaction_control
+from .tokens import QUERY_STARTS, SKIPPED, Cursor, Source
 from .values import PassThrough, Query, Sql, Statement
 from .with_clause import with_clause
 
-_VERBATIM = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
+_VERBATIM = re.compile(rf"{SKIPPED}(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
 """Statements whose words are not SQL: configuration values and paths."""
 
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
@@ -39,7 +39,6 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "TRUNCATE": truncate,
     "CHECKPOINT": checkpoint,
 }
-_TRANSACTION = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 _UNSUPPORTED = {
     "MATERIALIZED": "materialized views are not supported: create a table, or an incremental model",
     "MACRO": "macros are not supported, because DuckDB cannot open a lake with a macro that it fails to parse. Run CREATE MACRO in DuckDB; "
@@ -86,13 +85,13 @@ def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first w
             return comment_on(cursor)
         case word if word in _PARSERS:
             return _PARSERS[word](cursor)
-        case word if word in _TRANSACTION and not is_script(source.tokens):
+        case _ if is_transaction_control(source.tokens):
             return transaction(cursor)
         case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):
             _refuse_insert_after_from(source)
-            return Query(fragment(source, whole=True))
+            return Query(references(source))
         case _:
-            return PassThrough(fragment(source, whole=True))
+            return PassThrough(references(source))
 
 
 def _one_statement(text: str) -> Source:
@@ -114,8 +113,7 @@ def _one_statement(text: str) -> Source:
 
 def _create(cursor: Cursor) -> Statement:
     replace = cursor.accept_any("CREATE", "REPLACE") == "REPLACE"
-    if cursor.accept("OR", "REPLACE"):
-        replace = True
+    replace = cursor.accept("OR", "REPLACE") or replace
     if cursor.at("EXTERNAL", "TABLE"):
         raise StatementError(
             "CREATE EXTERNAL TABLE is not supported: the lake's data_path determines where its files are. Write CREATE TABLE; "
@@ -131,14 +129,12 @@ def _create(cursor: Cursor) -> Statement:
         return create_view(cursor, replace=replace)
     if cursor.accept_any(*SCHEMA):
         return create_schema(cursor)
+    created: Statement | None = None
     if cursor.accept_any("TEMP", "TEMPORARY") is not None:
-        view = create_temporary_view(cursor, replace=replace) if cursor.at("VIEW") else None
-        return PassThrough(fragment(cursor.source, whole=True)) if view is None else view
-    if cursor.at("FUNCTION"):
-        function = create_function(cursor, replace=replace)
-        if function is not None:
-            return function
-    return PassThrough(fragment(cursor.source, whole=True))
+        created = create_temporary_view(cursor, replace=replace) if cursor.accept("VIEW") else None
+    elif cursor.accept("FUNCTION"):
+        created = create_function(cursor, replace=replace)
+    return created or PassThrough(references(cursor.source))
 
 
 def _drop(cursor: Cursor) -> Statement:
@@ -148,18 +144,18 @@ def _drop(cursor: Cursor) -> Statement:
         raise StatementError(reason)
     if cursor.at_any((*SCHEMA, "TABLE", "VIEW", "MACRO", "FUNCTION")):
         return drop(cursor)
-    return PassThrough(fragment(cursor.source, whole=True))
+    return PassThrough(references(cursor.source))
 
 
 def _alter(cursor: Cursor) -> Statement:
     cursor.expect("ALTER")
     if cursor.accept("TABLE"):
-        return alter_table(cursor)
+        return alter(cursor, "table")
     if cursor.accept("VIEW"):
-        return alter_view(cursor)
+        return alter(cursor, "view")
     if cursor.at_any(SCHEMA):
         raise StatementError("ALTER SCHEMA is not supported: use COMMENT ON SCHEMA … IS for a comment")
-    return PassThrough(fragment(cursor.source, whole=True))
+    return PassThrough(references(cursor.source))
 
 
 def _refuse_insert_after_from(source: Source) -> None:

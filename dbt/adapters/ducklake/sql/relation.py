@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..format.identifiers import fold
 from .timetravel import time_travel
-from .tokens import QUERY_STARTS, Kind, Source, string_value, words
+from .tokens import QUERY_STARTS, Cursor, Kind, words
 from .values import Name, Reference
 
 _NOT_A_NAME = words(
@@ -36,52 +36,60 @@ _PATH_CHARACTER = re.compile(r"[/\\:.*]")
 
 @dataclass(frozen=True)
 class Relation:
-    """The result of `relation_at`."""
+    """A relation in a query."""
 
     reference: Reference
-    stop: int
-    """The index of the token after the relation, its alias included."""
     alias: str | None
+    """The user's alias."""
+    after: int
+    """The index of the token after the range of the reference, which does not include an alias at its end."""
 
 
-def relation_at(source: Source, index: int, stop: int, *, columns: bool = False) -> Relation | None:
-    """Return the relation whose name begins at a token.
+def relation(cursor: Cursor, *, columns: bool = False) -> Relation | None:
+    """Parse a relation with its alias.
 
     Args:
-        source: the tokens of the statement.
-        index: the index of the first token of the name.
-        stop: the index of the token after the query.
+        cursor: a cursor at the first token of the name.
         columns: whether parentheses after the name contain a list of columns, as in INSERT; otherwise they are the arguments of a function.
 
     Returns:
-        None for a function of Spark, a file, a keyword, or a name of more than three parts.
+        None for a function of Spark, a file, a keyword, or a name of more than three parts. Then the cursor does not move.
     """
-    parts, name_stop = name_at(source, index, stop)
-    if not columns and source.token(name_stop).word == "(" and _may_be_lake_function(parts):
-        return _call(source, index, name_stop, stop, parts)
-    if not parts or source.token(name_stop).word in (("-",) if columns else ("(", "-", "$", "{")):
+    start = cursor.position
+    found = _relation(cursor, columns)
+    if found is None:
+        cursor.position = start
+    return found
+
+
+def _relation(cursor: Cursor, columns: bool) -> Relation | None:
+    first = cursor.peek()
+    is_quoted_part = cursor.peek(2).kind is Kind.QUOTED
+    parts = relation_name(cursor)
+    if not columns and cursor.at("(") and _may_be_lake_function(parts):
+        return _call(cursor, first.start, parts)
+    if not parts or cursor.at_any(("-",) if columns else ("(", "-", "$", "{")):
         return None
-    start, end = source.tokens[index].start, source.tokens[name_stop - 1].end
-    at, after = time_travel(source, name_stop, stop)
-    if at is not None:
-        end = source.tokens[after - 1].end
-    options = source.token(after).word == "WITH" and source.token(after + 1).word == "("
+    at = time_travel(cursor)
+    end, after = cursor.peek(-1).end, cursor.position
+    options = cursor.at("WITH", "(")
     if options:
-        after = source.skip(after + 1)
-    before_sample = after
-    while source.token(after).word in ("TABLESAMPLE", "REPEATABLE") and source.token(after + 1).word == "(":
-        after = source.skip(after + 1)
-    alias, alias_stop = alias_at(source, after, stop)
-    if len(parts) > 3 or _is_file(source, index, parts):
+        cursor.expect("WITH")
+        cursor.group()
+    sampled = False
+    while cursor.at("TABLESAMPLE", "(") or cursor.at("REPEATABLE", "("):
+        sampled = True
+        cursor.position += 1
+        cursor.group()
+    alias = relation_alias(cursor)
+    if len(parts) > 3 or (is_quoted_part and _is_file(parts)):
         return None
-    if alias is not None and at is None and after == name_stop:
-        at, alias_stop = time_travel(source, alias_stop, stop)
+    if alias is not None and at is None and not options and not sampled:
+        at = time_travel(cursor)
         if at is not None:
-            end = source.tokens[alias_stop - 1].end
-            return Relation(Reference(start, end, Name(parts), at, alias=alias), alias_stop, alias)
-    enclosed = alias is None and not options and after > before_sample
-    reference = Reference(start, end, Name(parts), at, aliased=alias is not None or options, enclosed=enclosed)
-    return Relation(reference, alias_stop, alias)
+            return Relation(Reference(first.start, cursor.peek(-1).end, Name(parts), at, alias=alias), alias, cursor.position)
+    has_alias = alias is not None or options
+    return Relation(Reference(first.start, end, Name(parts), at, aliased=has_alias, enclosed=sampled and not has_alias), alias, after)
 
 
 def _may_be_lake_function(parts: tuple[str, ...]) -> bool:
@@ -89,67 +97,54 @@ def _may_be_lake_function(parts: tuple[str, ...]) -> bool:
     return len(parts) in (2, 3) or (len(parts) == 1 and fold(parts[0]).startswith("ducklake_"))
 
 
-def _call(source: Source, index: int, opening: int, stop: int, parts: tuple[str, ...]) -> Relation:
-    """Return a call of a lake function with its arguments and alias; `opening` is the index of its opening parenthesis."""
-    closing = source.partner[opening]
-    inside = source.text[source.tokens[opening].end : source.tokens[closing].start]
-    alias, alias_stop = alias_at(source, closing + 1, stop)
-    start, end = source.tokens[index].start, source.tokens[closing].end
-    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), alias_stop, alias)
+def _call(cursor: Cursor, start: int, parts: tuple[str, ...]) -> Relation:
+    """Parse the arguments and the alias of a call of a lake function."""
+    opening = cursor.peek()
+    cursor.group()
+    closing, after = cursor.peek(-1), cursor.position
+    alias = relation_alias(cursor)
+    arguments = cursor.source.text[opening.end : closing.start]
+    return Relation(Reference(start, closing.end, Name(parts), aliased=alias is not None, arguments=arguments), alias, after)
 
 
-def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """Return the parts of the name at an index, which may be IDENTIFIER('name'), and the index after it; () if there is no name."""
-    token = source.token(index)
-    if index >= stop or not token.is_identifier:
-        return (), index
-    if token.word == "IDENTIFIER" and source.token(index + 1).word == "(":
-        literal = source.token(index + 2)
-        if literal.kind is not Kind.STRING or source.token(index + 3).word != ")":
-            return (), index
-        inner = Source(string_value(literal.text))
-        parts, name_stop = name_at(inner, 0, len(inner.tokens))
-        return (parts if name_stop == len(inner.tokens) else ()), index + 4
-    if token.word in _NOT_A_NAME and source.token(index + 1).word != ".":
-        return (), index
+def relation_name(cursor: Cursor) -> tuple[str, ...]:
+    """Parse the name of a relation, which may be IDENTIFIER('name'); return its parts, () if there is no name."""
+    inner = cursor.identifier_clause()
+    if inner is not None:
+        parts = relation_name(inner)
+        return parts if inner.done else ()
+    token = cursor.peek()
+    is_keyword = token.word in _NOT_A_NAME and cursor.peek(1).word != "."
+    if not token.is_identifier or is_keyword or cursor.at("IDENTIFIER", "("):
+        return ()
     parts = (token.identifier,)
-    index += 1
-    while index + 1 < stop and source.tokens[index].word == "." and source.tokens[index + 1].is_identifier:
-        parts += (source.tokens[index + 1].identifier,)
-        index += 2
-    return parts, index
+    cursor.position += 1
+    while cursor.at(".") and cursor.peek(1).is_identifier:
+        parts += (cursor.peek(1).identifier,)
+        cursor.position += 2
+    return parts
 
 
-def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
-    """Whether the name is a file such as `` parquet.`/path` ``, which Spark reads itself."""
-    return (
-        len(parts) == 2
-        and parts[0].lower() in _FILE_FORMATS
-        and source.token(index + 2).kind is Kind.QUOTED
-        and _PATH_CHARACTER.search(parts[1]) is not None
-    )
+def _is_file(parts: tuple[str, ...]) -> bool:
+    """Whether a name whose last part is quoted is a file such as `` parquet.`/path` ``, which Spark reads itself."""
+    return len(parts) == 2 and parts[0].lower() in _FILE_FORMATS and _PATH_CHARACTER.search(parts[1]) is not None
 
 
-def may_be_alias(source: Source, index: int) -> bool:
-    """Whether the token at an index can be an alias without AS."""
-    token = source.token(index)
+def may_be_alias(cursor: Cursor) -> bool:
+    """Whether the next token can be an alias without AS."""
+    token = cursor.peek()
     if token.kind is not Kind.WORD:
         return token.is_identifier
-    return token.word not in NOT_AN_ALIAS and source.token(index + 1).word not in _ENDS_RELATION.get(token.word, ())
+    return token.word not in NOT_AN_ALIAS and cursor.peek(1).word not in _ENDS_RELATION.get(token.word, ())
 
 
-def alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
-    """Return the alias at an index, and the index after it and its column list; if there is no alias, None and the index itself."""
-    token = source.token(index)
-    has_as = token.word == "AS"
-    if has_as:
-        index += 1
-        token = source.token(index)
-    if index >= stop or not token.is_identifier or not (has_as or may_be_alias(source, index)):
-        return None, index - has_as
-    if has_as and token.word in QUERY_STARTS:
-        return None, index - 1
-    index += 1
-    if source.token(index).word == "(" and index < stop:
-        index = source.skip(index)
-    return token.identifier, index
+def relation_alias(cursor: Cursor) -> str | None:
+    """Parse `[AS] alias [(columns)]`, if it comes next, and return the alias."""
+    has_as = cursor.at("AS")
+    token = cursor.peek(int(has_as))
+    if not token.is_identifier or (token.word in QUERY_STARTS if has_as else not may_be_alias(cursor)):
+        return None
+    cursor.position += 1 + has_as
+    if cursor.at("("):
+        cursor.group()
+    return token.identifier

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..errors import StatementError
 from ..format.identifiers import fold
 from .columns import transform
-from .references import fragment, piece, references
-from .relation import may_be_alias, relation_at
-from .tokens import Cursor, Source, words
+from .references import piece, references
+from .relation import may_be_alias, relation
+from .tokens import QUERY_STARTS, Cursor, Source, words
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
 
-_QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
 _ALSO_COLUMNS = ("VALUES", "MAP", "REDUCE")
-"""Keywords of `_QUERY` that can also be the name of a column or a function."""
+"""Words of `QUERY_STARTS` that can also be the name of a column or a function."""
 _BEFORE_OPERAND = words(
     "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
 )
@@ -26,7 +25,7 @@ def alias(cursor: Cursor) -> str | None:
     """Parse `[AS] alias`, if one comes next."""
     if cursor.accept("AS"):
         return cursor.identifier()
-    if not cursor.done and may_be_alias(cursor.source, cursor.position):
+    if may_be_alias(cursor):
         return cursor.identifier()
     return None
 
@@ -52,52 +51,43 @@ def insert(cursor: Cursor, ctes: WithClause) -> Insert:
     elif cursor.at("REPLACE"):
         raise StatementError("INSERT … REPLACE is only supported with WHERE: write INSERT INTO … REPLACE WHERE condition SELECT …")
     elif not by_name and cursor.at("(") and _is_column_list(cursor):
-        columns = tuple(_column(item) for item in cursor.group().items())
-        by_name = False
+        columns = cursor.names()
     if cursor.at("DEFAULT", "VALUES"):
         raise StatementError("INSERT … DEFAULT VALUES is not supported: name a column and write VALUES (…)")
-    if cursor.done or not cursor.source.query_starts(cursor.position):
+    if not cursor.at_query():
         raise cursor.error("a query was expected: SELECT, VALUES, TABLE or FROM")
     return Insert(name, ctes.before(cursor), columns, by_name, overwrite, partition, replace_where)
 
 
 def _is_column_list(cursor: Cursor) -> bool:
     """Whether the parentheses that come next contain columns and not a query; a column may be called `values`, as a query may begin."""
-    source, opening = cursor.source, cursor.position
-    if not source.query_starts(opening):
+    if not cursor.at_query():
         return True
-    after = source.skip(opening)
-    items = range(opening + 1, after - 1, 2)
-    return (
-        after < cursor.stop
-        and source.query_starts(after)
-        and (after - opening) % 2 == 1
-        and all(source.token(index).is_identifier and source.token(index + 1).word in (",", ")") for index in items)
+    after = cursor.copy()
+    inside = after.group()
+    tokens = cursor.source.tokens[inside.position : inside.stop]
+    are_names = (
+        len(tokens) % 2 == 1 and all(name.is_identifier for name in tokens[::2]) and all(comma.word == "," for comma in tokens[1::2])
     )
-
-
-def _column(item: Cursor) -> str:
-    column = item.identifier()
-    item.finish()
-    return column
+    return are_names and after.at_query()
 
 
 def _before_query(cursor: Cursor) -> Cursor:
     """Return the condition of REPLACE WHERE, which ends before the query."""
-    found = _upto(cursor, _QUERY)
+    found = _upto(cursor, QUERY_STARTS)
     if not cursor.done:
         return found
-    position = found.position
-    while position < found.stop:
-        after = found.source.skip(position)
-        if after == found.stop and found.source.query_starts(position):
-            cursor.position = position
-            return Cursor(found.source, found.position, position)
-        position = after
+    last = found.copy()
+    while not last.done:
+        query = last.copy()
+        last.skip()
+        if last.done and query.at_query():
+            cursor.position = query.position
+            return Cursor(found.source, found.position, query.position)
     return found
 
 
-def _upto(cursor: Cursor, ends: Sequence[str]) -> Cursor:
+def _upto(cursor: Cursor, ends: Collection[str]) -> Cursor:
     """Return a cursor over the tokens before the next of `ends` that is no part of an expression, and move to that word."""
     start = cursor.position
     cursor.upto(ends)
@@ -146,8 +136,7 @@ def target(name: Name, given: str | None) -> tuple[tuple[str, ...], ...]:
     """Return the qualifiers that a column of the target may have, in folded case, longest first."""
     if given is not None:
         return ((fold(given),),)
-    parts = tuple(fold(part) for part in name.parts)
-    return tuple(parts[index:] for index in range(len(parts)))
+    return tuple(name.folded[index:] for index in range(len(name.parts)))
 
 
 def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:
@@ -166,7 +155,7 @@ def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Se
 def column_path(item: Cursor, qualifiers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Parse the path of a column of the target and return it without its qualifier."""
     path = item.parts()
-    folded = tuple(fold(part) for part in path)
+    folded = tuple(map(fold, path))
     for qualifier in qualifiers:
         if len(path) > len(qualifier) and folded[: len(qualifier)] == qualifier:
             return path[len(qualifier) :]
@@ -201,16 +190,11 @@ def delete(cursor: Cursor, ctes: WithClause) -> Delete:
     if not cursor.accept("USING"):
         return Delete(name, given, where(cursor, outer, ctes))
     sources = cursor.upto(("WHERE",))
-    found = relation_at(sources.source, sources.position, sources.stop)
+    found = relation(sources.copy())
     if found is not None and fold(found.alias or found.reference.name.parts[-1]) == fold(given or name.parts[-1]):
         raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
-    text = f"EXISTS (SELECT 1 FROM {sources.text}{_rest_after_space(cursor)})"
-    source = Source(text)
-    return Delete(name, given, ctes.into(fragment(source, outer=outer)))
-
-
-def _rest_after_space(cursor: Cursor) -> str:
-    return f" {cursor.text}" if not cursor.done else ""
+    condition = "" if cursor.done else f" {cursor.text}"
+    return Delete(name, given, ctes.into(references(f"EXISTS (SELECT 1 FROM {sources.text}{condition})", outer)))
 
 
 def truncate(cursor: Cursor) -> Truncate:
@@ -232,8 +216,7 @@ def fill_defaults(query: Sql, default: Callable[[int], str]) -> Sql:
     text = query.text
     cells: list[tuple[int, Cursor]] = []
     for row in Cursor(source, 1).items():
-        single = row.at("(") and source.skip(row.position) == row.stop
-        cells += enumerate(row.group().items() if single else [row])
+        cells += enumerate(row.cells())
     for ordinal, cell in reversed(cells):
         if cell.at("DEFAULT") and cell.position + 1 == cell.stop:
             token = cell.peek()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..format.identifiers import fold
-from .values import VIRTUAL_COLUMNS, Name, Reference
+from .tokens import Source, Token
+from .values import VIRTUAL_COLUMNS, OuterStar, Reference, Star
+
+DottedName = tuple[Token, ...]
+"""The parts of a dotted name, without the dots; the last may be a star, or a token after a dot that cannot be a name."""
 
 
 @dataclass
 class Scope:
-    """The relations that one SELECT names, and the dotted names of its expressions as (first token, index after the last)."""
+    """The relations that one SELECT names, and the dotted names of its expressions."""
 
     parent: Scope | None
     references: list[Reference] = field(default_factory=list)
     other_names: list[str] = field(default_factory=list)
     """The folded names of the relations that are not references: CTEs, and aliases of subqueries."""
-    dotted_names: list[tuple[int, int]] = field(default_factory=list)
+    dotted_names: list[DottedName] = field(default_factory=list)
     shown_with_whole_name: set[int] = field(default_factory=set)
     """The starts of the references that get their whole name as the alias, because another relation has their last part as its name."""
     aliases: dict[int, str] = field(default_factory=dict)
@@ -57,21 +62,16 @@ class Scope:
 
     def with_distinct_aliases(self) -> list[Reference]:
         """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""
-        names: dict[str, set[tuple[str, ...]]] = {}
-        for reference in self.references:
-            if not reference.aliased and reference.alias is None:
-                parts = folded(reference.name)
-                names.setdefault(parts[-1], set()).add(parts)
+        if not self.references:
+            return []
+        names = {each.name.folded for each in self.references if each.called_by_last_part}
+        relations = Counter(name[-1] for name in names)
         return [
-            replace(reference, alias=".".join(reference.name.parts)) if self._needs_whole_name(reference, names) else reference
-            for reference in self.references
+            replace(each, alias=str(each.name))
+            if each.called_by_last_part and (each.start in self.shown_with_whole_name or relations[each.name.folded[-1]] > 1)
+            else each
+            for each in self.references
         ]
-
-    def _needs_whole_name(self, reference: Reference, names: Mapping[str, set[tuple[str, ...]]]) -> bool:
-        """Whether a reference has no alias, and its last part means another relation too; `names`: last part → names that end with it."""
-        if reference.aliased or reference.alias is not None:
-            return False
-        return reference.start in self.shown_with_whole_name or len(names[folded(reference.name)[-1]]) > 1
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those around it, the innermost first."""
@@ -86,12 +86,42 @@ class Scope:
         return [*((fold(name), each) for name, each in references), *((name, None) for name in self.other_names)]
 
 
-def folded(name: Name) -> tuple[str, ...]:
-    """Return the parts of a name in the case in which names are compared."""
-    return tuple(fold(part) for part in name.parts)
-
-
 def can_qualify(qualifier: tuple[str, ...], reference: Reference) -> bool:
     """Whether a qualifier, which may be empty, can mean a reference; without a user's alias any end of its name can."""
-    ends_name = folded(reference.name)[-len(qualifier) :] == qualifier and (len(qualifier) > 1 or not reference.aliased)
+    ends_name = reference.name.folded[-len(qualifier) :] == qualifier and (len(qualifier) > 1 or not reference.aliased)
     return not qualifier or qualifier == (fold(reference.called or ""),) or ends_name
+
+
+def select_stars(scopes: Sequence[Scope], source: Source) -> list[Star]:
+    """Return the stars of SELECTs in which virtual columns are named."""
+    found = []
+    for scope in scopes:
+        for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
+            excepts = _has_except(source, index)
+            shown = [each for each in scope.final_references() if each.called is not None and can_qualify(qualifier, each)]
+            found.append(Star(source.tokens[index + 2 * excepts].end, excepts, tuple(shown)))
+    return found
+
+
+def outer_stars(outermost: Scope, source: Source) -> list[OuterStar]:
+    """Return the stars that are in no SELECT."""
+    found = []
+    for qualifier, index in () if outermost.selects else outermost.stars:
+        start, end = source.tokens[index - 2 * len(qualifier)].start, source.tokens[index].end
+        excepts: tuple[str, ...] = ()
+        if _has_except(source, index):
+            close = source.partner[index + 2]
+            end, excepts = source.tokens[close].end, _last_parts(source, index + 3, close)
+        found.append(OuterStar(start, end, qualifier, excepts))
+    return found
+
+
+def _has_except(source: Source, index: int) -> bool:
+    """Whether EXCEPT and a list of columns follow the star at `index`."""
+    return source.token(index + 1).word == "EXCEPT" and source.token(index + 2).word == "("
+
+
+def _last_parts(source: Source, index: int, stop: int) -> tuple[str, ...]:
+    """Return the folded last part of each name in a list."""
+    ends = (each for each in range(index, stop) if source.token(each + 1).word in (",", ")"))
+    return tuple(fold(source.tokens[each].identifier) for each in ends if source.tokens[each].is_identifier)

@@ -42,10 +42,14 @@ def is_script(tokens: Sequence[Token]) -> bool:
     return len(tokens) > 1 and tokens[0].word == "BEGIN" and tokens[1].word not in _AFTER_BEGIN
 
 
+def is_transaction_control(tokens: Sequence[Token]) -> bool:
+    """Whether a statement with these tokens begins or ends a transaction."""
+    return bool(tokens) and tokens[0].word in _OF_TRANSACTIONS and not is_script(tokens)
+
+
 def controls_transaction(statement: str) -> bool:
     """Whether the statement begins or ends a transaction."""
     try:
-        tokens = tokenize(statement)
+        return is_transaction_control(tokenize(statement))
     except StatementError:
         return False
-    return bool(tokens) and tokens[0].word in _OF_TRANSACTIONS and not is_script(tokens)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .tokens import SKIPPED
+
 TIME_ZONE = "spark.sql.session.timeZone"
 """The setting that SET TIME ZONE changes."""
 
-_SKIPPED = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
-_STATEMENT = re.compile(rf"{_SKIPPED}(?P<verb>SET|RESET)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_VARIABLE = re.compile(rf"{_SKIPPED}(?:VAR|VARIABLE)\b(?!\s*[.=:])|\s*\(", re.IGNORECASE)
-_ZONE = re.compile(rf"{_SKIPPED}TIME{_SKIPPED}ZONE\b(?P<value>.*)", re.IGNORECASE | re.DOTALL)
+_STATEMENT = re.compile(rf"{SKIPPED}(?P<verb>SET|RESET)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_VARIABLE = re.compile(rf"{SKIPPED}(?:VAR|VARIABLE)\b(?!\s*[.=:])|\s*\(", re.IGNORECASE)
+_ZONE = re.compile(rf"{SKIPPED}TIME{SKIPPED}ZONE\b(?P<value>.*)", re.IGNORECASE | re.DOTALL)
 _KEY = r"(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.:\\]+))"
-_ASSIGNMENT = re.compile(rf"{_SKIPPED}{_KEY}{_SKIPPED}=(?P<value>\s*`(?:[^`]|``)*`\s*|[^;]*);*\s*", re.DOTALL)
-_RESET_KEY = re.compile(rf"{_SKIPPED}{_KEY}{_SKIPPED};*\s*", re.DOTALL)
+_ASSIGNMENT = re.compile(rf"{SKIPPED}{_KEY}{SKIPPED}=(?P<value>\s*`(?:[^`]|``)*`\s*|[^;]*);*\s*", re.DOTALL)
+_RESET_KEY = re.compile(rf"{SKIPPED}{_KEY}{SKIPPED};*\s*", re.DOTALL)
 _QUOTED_VALUE = re.compile(r"`((?:[^`]|``)*)`")
 
 

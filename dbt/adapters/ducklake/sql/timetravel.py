@@ -2,89 +2,89 @@
 
 from __future__ import annotations
 
-from .tokens import Kind, Source, string_value, syntax_error
+from .tokens import Cursor, Kind, string_value
 from .values import TimeTravel
 
 _VERSION = ("VERSION", "SYSTEM_VERSION")
 _TIMESTAMP = ("TIMESTAMP", "SYSTEM_TIME")
 _OPERATORS = ("+", "-", "*", "/", "||")
+_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 
 
-def time_travel(source: Source, index: int, stop: int) -> tuple[TimeTravel | None, int]:
-    """Parse the time travel that begins at a token, if any, and return it with the index after it.
+def time_travel(cursor: Cursor) -> TimeTravel | None:
+    """Parse time travel, if it comes next.
 
     Raises:
         StatementError: the version is not a number.
     """
-    start = index + (source.token(index).word == "FOR")
-    what = source.token(start).word
-    if what in _VERSION + _TIMESTAMP and source.token(start + 1).word == "AS" and source.token(start + 2).word == "OF":
-        after = _expression(source, start + 3, stop)
-        return _pin(source, what, start + 3, after), after
-    if source.token(index).word == "AT" and source.token(index + 1).word == "(" and source.token(index + 3).word == "=>":
-        what = source.token(index + 2).word
-        if what in ("VERSION", "TIMESTAMP"):
-            close = source.partner[index + 1]
-            return _pin(source, what, index + 4, close), close + 1
-    return None, index
+    ahead = int(cursor.at("FOR"))
+    what = cursor.peek(ahead).word
+    if what in _VERSION + _TIMESTAMP and cursor.peek(ahead + 1).word == "AS" and cursor.peek(ahead + 2).word == "OF":
+        cursor.position += ahead + 3
+        start = cursor.position
+        _skip_expression(cursor)
+        return _pin(what, Cursor(cursor.source, start, cursor.position))
+    if cursor.at("AT", "(") and cursor.peek(2).word in ("VERSION", "TIMESTAMP") and cursor.peek(3).word == "=>":
+        cursor.expect("AT")
+        value = cursor.group()
+        what = value.peek().word
+        value.position += 2
+        return _pin(what, value)
+    return None
 
 
-def _pin(source: Source, what: str, start: int, stop: int) -> TimeTravel:
+def _pin(what: str, value: Cursor) -> TimeTravel:
     if what in _TIMESTAMP:
-        if start >= stop:
-            raise syntax_error(source.text, source.token(start).start, "a timestamp was expected")
-        return TimeTravel(timestamp=source.slice(start, stop))
-    token = source.token(start)
+        if value.done:
+            raise value.error("a timestamp was expected")
+        return TimeTravel(timestamp=value.text)
+    token = value.peek()
     digits = string_value(token.text) if token.kind is Kind.STRING else token.text
-    if stop != start + 1 or not digits.isdecimal():
-        raise syntax_error(source.text, token.start, "the number of a snapshot was expected")
+    if value.stop != value.position + 1 or not digits.isdecimal():
+        raise value.error("the number of a snapshot was expected")
     return TimeTravel(version=int(digits))
 
 
-def _expression(source: Source, index: int, stop: int) -> int:
-    """Return the index after an expression of literals, calls and arithmetic, which an alias may follow."""
+def _skip_expression(cursor: Cursor) -> None:
+    """Move past an expression of literals, calls and arithmetic, which an alias may follow."""
     while True:
-        index = _operand(source, index, stop)
-        while index < stop and source.tokens[index].word == "::":
-            index = source.skip(index + 1)
-            if index < stop and source.tokens[index].word == "(":
-                index = source.skip(index)
-        if index >= stop or source.tokens[index].word not in _OPERATORS:
-            return min(index, stop)
-        index += 1
+        _skip_operand(cursor)
+        while cursor.accept("::"):
+            cursor.skip()
+            if cursor.at("("):
+                cursor.skip()
+        if cursor.accept_any(*_OPERATORS) is None:
+            return
 
 
-def _operand(source: Source, index: int, stop: int) -> int:
-    while source.token(index).word in ("-", "+"):
-        index += 1
-    token = source.token(index)
-    if token.word == "INTERVAL":
-        return _interval(source, index + 1, stop)
-    if token.is_identifier:
-        index += 1
-        if source.token(index).kind is Kind.STRING:
-            return index + 1
-        while source.token(index).word == "." and source.token(index + 1).is_identifier:
-            index += 2
-        return source.skip(index) if index < stop and source.tokens[index].word == "(" else index
-    return source.skip(index) if index < stop else stop
+def _skip_operand(cursor: Cursor) -> None:
+    while cursor.at_any(("-", "+")):
+        cursor.skip()
+    if cursor.accept("INTERVAL"):
+        _skip_interval(cursor)
+    elif cursor.peek().is_identifier:
+        cursor.skip()
+        if cursor.peek().kind is Kind.STRING:
+            cursor.skip()
+            return
+        while cursor.at(".") and cursor.peek(1).is_identifier:
+            cursor.position += 2
+        if cursor.at("("):
+            cursor.skip()
+    else:
+        cursor.skip()
 
 
-def _interval(source: Source, index: int, stop: int) -> int:
-    """Return the index after `'1' DAY`, `1 day 2 hours`, `'1 day'` or `'1-2' YEAR TO MONTH`."""
-    while index < stop:
-        index += source.token(index).word in ("-", "+")
-        quoted = source.token(index).kind is Kind.STRING
-        index = source.skip(index)
-        if source.token(index).word.rstrip("S") in _UNITS:
-            index += 1
-            if source.token(index).word == "TO":
-                index += 2
-        elif quoted:
-            return index
-        if source.token(index).kind not in (Kind.NUMBER, Kind.STRING):
-            return index
-    return index
-
-
-_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
+def _skip_interval(cursor: Cursor) -> None:
+    """Move past `'1' DAY`, `1 day 2 hours`, `'1 day'` or `'1-2' YEAR TO MONTH`."""
+    more = True
+    while more and not cursor.done:
+        cursor.accept_any("-", "+")
+        quoted = cursor.peek().kind is Kind.STRING
+        cursor.skip()
+        has_unit = cursor.peek().word.rstrip("S") in _UNITS
+        if has_unit:
+            cursor.skip()
+            if cursor.accept("TO"):
+                cursor.skip()
+        more = (has_unit or not quoted) and cursor.peek().kind in (Kind.NUMBER, Kind.STRING)

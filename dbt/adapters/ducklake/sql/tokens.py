@@ -63,6 +63,10 @@ _LEXER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
+"""The words with which a query begins."""
+SKIPPED = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
+"""A regular expression for white space and comments, for statements whose words are not SQL."""
 _KINDS = {kind.value: kind for kind in Kind}
 _BLOCK = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
@@ -171,15 +175,6 @@ class Source:
         """Return the index after the token at `index`, or after the closing bracket if that token opens one."""
         return self.partner.get(index, index) + 1
 
-    def query_starts(self, index: int) -> bool:
-        """Whether a query begins at `index`, perhaps after opening parentheses."""
-        while self.token(index).word == "(":
-            index += 1
-        return self.token(index).word in QUERY_STARTS
-
-
-QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
-
 
 class Cursor:
     """Reads the tokens [position, stop) of a source from left to right.
@@ -192,19 +187,30 @@ class Cursor:
         self.position = start
         self.stop = len(source.tokens) if stop is None else stop
 
+    def copy(self) -> Cursor:
+        """Return a cursor at the same place, to look ahead."""
+        return Cursor(self.source, self.position, self.stop)
+
     @property
     def done(self) -> bool:
         """Whether no tokens are left."""
         return self.position >= self.stop
 
     def peek(self, ahead: int = 0) -> Token:
-        """Return the token `ahead` positions from here without moving, or the END token."""
+        """Return the token `ahead` positions from here, which may be negative, without moving; the END token if there is none."""
         index = self.position + ahead
-        return self.source.tokens[index] if index < self.stop else self.source.end
+        return self.source.tokens[index] if 0 <= index < self.stop else self.source.end
 
     def at(self, *words: str) -> bool:
         """Whether the next tokens are these words or symbols."""
         return all(self.peek(ahead).word == word for ahead, word in enumerate(words))
+
+    def at_query(self) -> bool:
+        """Whether a query begins here, perhaps after opening parentheses."""
+        ahead = 0
+        while self.peek(ahead).word == "(":
+            ahead += 1
+        return self.peek(ahead).word in QUERY_STARTS
 
     def at_any(self, words: Collection[str]) -> bool:
         """Whether the next token is one of these words or symbols."""
@@ -261,15 +267,19 @@ class Cursor:
             parts.append(self.identifier())
         return tuple(parts)
 
+    def identifier_clause(self) -> Cursor | None:
+        """Move past IDENTIFIER('name') if it comes next, and return a cursor over the name."""
+        if not (self.at("IDENTIFIER", "(") and self.peek(2).kind is Kind.STRING and self.peek(3).word == ")"):
+            return None
+        self.position += 4
+        return Cursor(Source(string_value(self.peek(-2).text)))
+
     def name(self) -> Name:
         """Read the name of a relation or schema, also as IDENTIFIER('name')."""
-        if self.at("IDENTIFIER", "(") and self.peek(2).kind is Kind.STRING and self.peek(3).word == ")":
-            inner = Cursor(Source(string_value(self.peek(2).text)))
-            self.position += 4
-            parts = inner.parts()
+        inner = self.identifier_clause()
+        parts = (inner or self).parts()
+        if inner is not None:
             inner.finish()
-        else:
-            parts = self.parts()
         if self.at("-"):
             raise self.error("a name with a hyphen needs backquotes: `like-this`")
         if len(parts) > 3:
@@ -286,14 +296,26 @@ class Cursor:
             self.position += 1
         return value
 
-    def group(self) -> Cursor:
-        """Return a cursor over the tokens in the parentheses that come next, and move past them."""
-        if not self.at("("):
-            raise self.error("( was expected")
+    def skip(self) -> None:
+        """Move past the next token, or past the brackets that it opens."""
+        self.position = min(self.source.skip(self.position), self.stop)
+
+    def group(self, opening: str = "(") -> Cursor:
+        """Return a cursor over the tokens in the parentheses or square brackets that come next, and move past them."""
+        if not self.at(opening):
+            raise self.error(f"{opening} was expected")
         close = self.source.partner[self.position]
         inner = Cursor(self.source, self.position + 1, close)
         self.position = close + 1
         return inner
+
+    def names(self) -> tuple[str, ...]:
+        """Read a list of identifiers in parentheses."""
+        names = []
+        for item in self.group().items():
+            names.append(item.identifier())
+            item.finish()
+        return tuple(names)
 
     def items(self) -> list[Cursor]:
         """Split the rest at its commas, except those in brackets or in type parameters `<…>`."""
@@ -304,7 +326,12 @@ class Cursor:
                 raise self.error("something was expected after the comma")
         return items
 
-    def upto(self, words: Collection[str] = ()) -> Cursor:
+    def cells(self) -> list[Cursor]:
+        """Split a row of VALUES: the items in the parentheses around it, or its one value."""
+        enclosed = self.at("(") and self.source.skip(self.position) == self.stop
+        return self.group().items() if enclosed else [self]
+
+    def upto(self, words: Collection[str]) -> Cursor:
         """Return a cursor over the tokens before the next of `words` outside brackets and CASE … END, and move to that word."""
         start = self.position
         cases = angles = 0
@@ -320,12 +347,13 @@ class Cursor:
             elif angles:
                 angles += (word == "<") - (word == ">")
             previous = word
-            self.position = self.source.skip(self.position)
+            self.skip()
         return Cursor(self.source, start, self.position)
 
     def rest(self) -> Cursor:
         """Return a cursor over the rest, and move to the end."""
-        return self.upto()
+        start, self.position = self.position, self.stop
+        return Cursor(self.source, start, self.stop)
 
     @property
     def text(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .references import fragment, references
-from .tokens import QUERY_STARTS, Cursor, Kind, Source, words
+from .references import references
+from .tokens import QUERY_STARTS, Cursor, Kind, Source, Token, words
 from .values import Sql
 
-OPERATORS = words("AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP DIV")
+_OPERATORS = words("AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP DIV")
 
 
 @dataclass(frozen=True)
@@ -20,26 +20,27 @@ class WithClause:
 
     def before(self, query: Cursor) -> Sql:
         """Return the rest of the statement, from the cursor on, as a query that begins with this clause. Move the cursor to the end."""
-        text, query.position = query.text, query.stop
+        text = query.rest().text
         return references(self._prepended_to(text) if self.text else text)
 
     def into(self, sql: Sql) -> Sql:
         """Return an expression in which each outermost subquery begins with this clause."""
         if not self.text:
             return sql
-        source = Source(sql.text)
-        text, index, copied_to = "", 0, 0
-        while index < len(source.tokens):
-            if source.tokens[index].word == "(" and _query_begins(source, index + 1):
-                closing = source.partner[index]
-                start, end = source.tokens[index].end, source.tokens[closing].start
-                text += sql.text[copied_to:start] + self._prepended_to(sql.text[start:end])
-                copied_to, index = end, closing
-            index += 1
+        cursor, text, copied_to = Cursor(Source(sql.text)), "", 0
+        while not cursor.done:
+            opening = cursor.peek()
+            if opening.word == "(" and _query_begins(cursor.peek(1), cursor.peek(2)):
+                cursor.skip()
+                closing = cursor.peek(-1)
+                text += sql.text[copied_to : opening.end] + self._prepended_to(sql.text[opening.end : closing.start])
+                copied_to = closing.start
+            else:
+                cursor.position += 1
         if copied_to == 0:
             return sql
         outer = {qualifier.name for qualifier in sql.qualifiers}
-        return fragment(Source(text + sql.text[copied_to:]), outer=outer, whole=True)
+        return references(text + sql.text[copied_to:], outer)
 
     def _prepended_to(self, query: str) -> str:
         """Return a query that begins with this clause. If the query has its own WITH clause, its CTEs follow those of this one."""
@@ -54,14 +55,14 @@ class WithClause:
         return f"{clause},{query[ctes:]}"
 
 
-def _query_begins(source: Source, index: int) -> bool:
-    """Whether a query begins at a token. VALUES, TABLE, MAP and REDUCE may be names of columns and functions."""
-    word, after = source.token(index).word, source.token(index + 1)
+def _query_begins(first: Token, after: Token) -> bool:
+    """Whether a query begins with two tokens. VALUES, TABLE, MAP and REDUCE may be names of columns and functions."""
+    word = first.word
     if word in ("SELECT", "WITH", "FROM"):
         return True
     if after.kind is Kind.SYMBOL:
         return word == "VALUES" and after.word == "("
-    return word in QUERY_STARTS and after.word not in OPERATORS
+    return word in QUERY_STARTS and after.word not in _OPERATORS
 
 
 def with_clause(cursor: Cursor) -> WithClause:
@@ -73,7 +74,7 @@ def with_clause(cursor: Cursor) -> WithClause:
     if not cursor.at("WITH"):
         return WithClause()
     clause = cursor.upto(("INSERT", "UPDATE", "DELETE", "MERGE"))
-    if cursor.done or cursor.source.token(cursor.position - 1).word != ")":
+    if cursor.done or cursor.peek(-1).word != ")":
         cursor.position = start
         return WithClause()
     return WithClause(clause.text)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import ModuleType
 
 import sqlglot
 from sqlglot import Dialect, exp
@@ -18,12 +17,13 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from ..errors import StatementError
-from ..format.identifiers import backquoted, fold
+from ..format.identifiers import backquoted, double_quoted, fold
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import FunctionCall, Name, Reference, Sql
-from . import rules_to_duckdb, rules_to_spark
-from .shared_sql import NoCounterpartError, translate_tree
+from .rules_to_duckdb import RULES as RULES_TO_DUCKDB
+from .rules_to_spark import RULES as RULES_TO_SPARK
+from .shared_sql import NoCounterpartError, Rules, translate_tree
 
 PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 
@@ -37,14 +37,14 @@ _APPROXIMATE = (exp.Upper, exp.Lower, exp.ILike, exp.Cast)
 class _Direction:
     """The direction of a translation.
 
-    `quote` is the quote of names in the dialect that is read, `written_quote` in the one that is written.
+    `quote` quotes a name in the dialect that is read, `written_quote` in the one that is written.
     """
 
     read: str | type[Dialect]
     write: str
-    quote: str
-    written_quote: str
-    rules: ModuleType
+    quote: Callable[[str], str]
+    written_quote: Callable[[str], str]
+    rules: Rules
 
 
 class _ListsFromOne(DuckDB):
@@ -53,8 +53,8 @@ class _ListsFromOne(DuckDB):
     INDEX_OFFSET = 0
 
 
-TO_SPARK = _Direction(_ListsFromOne, "spark", '"', "`", rules_to_spark)
-TO_DUCKDB = _Direction("databricks", "duckdb", "`", '"', rules_to_duckdb)
+TO_SPARK = _Direction(_ListsFromOne, "spark", double_quoted, backquoted, RULES_TO_SPARK)
+TO_DUCKDB = _Direction("databricks", "duckdb", backquoted, double_quoted, RULES_TO_DUCKDB)
 
 
 def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callable[[Name], Name | None] = lambda _: None) -> str:
@@ -105,7 +105,7 @@ def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()
             end = reference.start + _name_length(text[reference.start : reference.end])
             version, timestamp = reference.at.version, reference.at.timestamp
             at = f"VERSION => {version}" if timestamp is None else f"TIMESTAMP => {timestamp}"
-            own = reference.alias if reference.alias != ".".join(reference.name.parts) else None
+            own = reference.alias if reference.alias != str(reference.name) else None
             alias = f" AS {backquoted(own)}" if own else ""
             text = f"{text[:end]} AT ({at}){alias}{text[reference.end :]}"
     return _translated(text, TO_DUCKDB, approximate, tuple(names))[0]
@@ -121,11 +121,6 @@ def to_spark(text: str, *, approximate: bool = False) -> str | None:
     return _translated(plain_duckdb(text), TO_SPARK, approximate)[0]
 
 
-def sort_expression_for_spark(expression: str) -> str | None:
-    """Translate a sort expression of the lake to Spark's SQL; return None if it has no counterpart."""
-    return to_spark(expression, approximate=True)
-
-
 def untranslatable_part(text: str) -> str:
     """Return the part of DuckDB's SQL that `to_spark` cannot translate."""
     return _translated(plain_duckdb(text), TO_SPARK)[1]
@@ -135,27 +130,26 @@ def _name_length(text: str) -> int:
     """Return the length of the name at the start of a string."""
     cursor = Cursor(Source(text))
     cursor.name()
-    return cursor.source.tokens[cursor.position - 1].end
+    return cursor.peek(-1).end
 
 
 @lru_cache(maxsize=1024)
 def _translated(text: str, direction: _Direction, approximate: bool = False, names: tuple[str, ...] = ()) -> tuple[str | None, str]:
     """Return (the translated text or None, the part that cannot be translated)."""
     try:
-        trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.quote + PLACEHOLDER + direction.quote), read=direction.read)
+        trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.quote(PLACEHOLDER)), read=direction.read)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None, text
-        rules = {kind: rule for kind, rule in direction.rules.RULES.items() if not (approximate and kind in _APPROXIMATE)}
         _name_expressions(trees[0], names)
         bare = not isinstance(trees[0], exp.Paren)
-        tree = translate_tree(trees[0], direction.read, direction.rules.ADDITIONAL, rules, direction.rules.EARLY_RULES)
+        tree = translate_tree(trees[0], direction.read, direction.rules, _APPROXIMATE if approximate else ())
         tree = tree.unnest() if bare else tree
         translated = tree.sql(dialect=direction.write, unsupported_level=ErrorLevel.RAISE, comments=False)
     except NoCounterpartError as error:
         return None, str(error)
     except (SqlglotError, RecursionError):
         return None, text
-    return translated.replace(direction.written_quote + PLACEHOLDER + direction.written_quote, PLACEHOLDER), ""
+    return translated.replace(direction.written_quote(PLACEHOLDER), PLACEHOLDER), ""
 
 
 def _name_expressions(tree: exp.Expr, names: tuple[str, ...]) -> None:

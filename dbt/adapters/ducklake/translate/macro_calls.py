@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ..format.identifiers import fold
+from ..format.identifiers import double_quoted, fold
 from ..format.objects import Macro, MacroBody
 from ..format.types import from_stored, spark_name
 from .dialects import PLACEHOLDER, plain_duckdb
@@ -26,13 +26,13 @@ Find = Callable[[tuple[str, ...], bool], Macro | None]
 def expand_macros(text: str, find: Find) -> str | None:
     """Return a query with its macro calls replaced; None if one cannot be replaced. Text without macro calls is returned unchanged."""
     try:
-        tree = sqlglot.parse_one(plain_duckdb(text, keep_main=True).replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
+        tree = sqlglot.parse_one(plain_duckdb(text, keep_main=True).replace(PLACEHOLDER, double_quoted(PLACEHOLDER)), read="duckdb")
         expanded = _expand(tree, find, 0)
     except (SqlglotError, RecursionError, _UnclearError):
         return None
     if expanded is None:
         return text
-    return expanded.sql(dialect="duckdb").replace(f'"{PLACEHOLDER}"', PLACEHOLDER)
+    return expanded.sql(dialect="duckdb").replace(double_quoted(PLACEHOLDER), PLACEHOLDER)
 
 
 class _UnclearError(Exception):
@@ -105,15 +105,14 @@ def _arguments(body: MacroBody, given: Sequence[exp.Expr]) -> dict[str, exp.Expr
         if key not in arguments:
             if parameter.default is None:
                 return None
-            arguments[key] = _default(parameter.default.text, parameter.default.kind)
+            arguments[key] = _cast(exp.Literal.string(parameter.default.text), parameter.default.kind)  # stored as plain text and a type
         if parameter.type is not None:
-            arguments[key] = exp.cast(arguments[key], exp.DataType.build(spark_name(from_stored(parameter.type)), dialect="spark"))
+            arguments[key] = _cast(arguments[key], parameter.type)
     return arguments
 
 
-def _default(text: str, kind: str) -> exp.Expr:
-    """Return a parameter's default as a typed literal; the lake stores it as plain text and a type."""
-    return exp.cast(exp.Literal.string(text), exp.DataType.build(spark_name(from_stored(kind)), dialect="spark"))
+def _cast(value: exp.Expr, stored_type: str) -> exp.Expr:
+    return exp.cast(value, exp.DataType.build(spark_name(from_stored(stored_type)), dialect="spark"))
 
 
 def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr], around: exp.Select | None, is_table: bool) -> exp.Expr:

@@ -16,7 +16,7 @@ from .shared_checks import (
     PER_DAY,
     UPPER_DIFFERS,
     WHOLE,
-    Rule,
+    RefusedError,
     is_marked,
     is_star_of_relation,
     is_text,
@@ -26,15 +26,16 @@ from .shared_checks import (
     refuse_unless,
     refuse_unless_integer,
 )
-from .shared_sql import fill_template
+from .shared_sql import Rules, fill_template
 
 _PARTS = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute")},
-    "dow": "dayofweek(x) + 1",
+    "dayofmonth": "day(x)",
+    **dict.fromkeys(("dow", "dayofweek"), "dayofweek(x) + 1"),
+    "weekday": "isodow(x) - 1",
     "doy": "dayofyear(x)",
     "week": "weekofyear(x)",
 }
-_SYNONYMS = {"dayofweek": "dow", "dayofmonth": "day"}
 _UNITS = {
     **{name: name for name in ("year", "quarter", "month", "week", "day", "hour", "minute")},
     "yyyy": "year",
@@ -54,7 +55,7 @@ def _duckdb(text: str, **parts: exp.Expr) -> exp.Expr:
 # -- rules before the parts are translated -------------------------------------------------------------------------------------
 
 
-def _function(node: exp.Expr) -> exp.Expr:
+def _unknown_function(node: exp.Expr) -> exp.Expr:
     """Translate a function that sqlglot does not know by this name."""
     name, given = fold(node.name), node.expressions
     match name, len(given):
@@ -67,8 +68,7 @@ def _function(node: exp.Expr) -> exp.Expr:
             return exp.Is(this=given[0], expression=exp.Null())
         case "isnotnull", 1:
             return exp.Not(this=exp.Is(this=given[0], expression=exp.Null()))
-    refuse_unless(False)
-    return node
+    raise RefusedError
 
 
 def _without_conversion(node: exp.Expr) -> exp.Expr:
@@ -162,9 +162,6 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 def _part(node: exp.Expr) -> exp.Expr:
     name, value = part_and_timestamp(node, PART_OF)
-    if name == "weekday":
-        return _duckdb("isodow(x) - 1", x=value)
-    name = _SYNONYMS.get(name, name)
     refuse_unless(name in _PARTS)
     return _duckdb(_PARTS[name], x=value)
 
@@ -194,10 +191,6 @@ def _days_added(node: exp.Expr) -> exp.Expr:
     return _duckdb("CAST(x AS DATE) + CAST(n AS INTEGER)", x=node.this, n=node.expression)
 
 
-def _months_added(node: exp.Expr) -> exp.Expr:
-    return _duckdb("CAST(CAST(x AS DATE) + to_months(CAST(n AS INTEGER)) AS DATE)", x=node.this, n=node.expression)
-
-
 def _upper(node: exp.Expr) -> exp.Expr:
     """Raise an error for letters that Spark's `upper` maps to several letters."""
     return _duckdb(
@@ -221,14 +214,11 @@ def _ilike(node: exp.Expr) -> exp.Expr:
 
 
 def _trim(node: exp.Expr) -> exp.Expr:
-    characters = node.args.get("expression")
-    refuse_unless(characters is None or is_text(characters))
-    node.set("expression", characters or exp.Literal.string(" "))
+    node.set("expression", node.args.get("expression") or exp.Literal.string(" "))
     return node
 
 
 def _element(node: exp.Expr) -> exp.Expr:
-    refuse_unless(len(node.expressions) == 1)
     index = node.expressions[0]
     refuse_unless(is_text(index) or is_whole(index, node.args.get("offset") or 0))
     return node
@@ -266,46 +256,46 @@ def _concat(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _text(node: exp.Expr) -> exp.Expr:
-    return exp.cast(node, "text")
-
-
-ADDITIONAL: dict[type[exp.Expr], str] = {
-    exp.TimestampAdd: "this expression unit",
-    exp.TimestampSub: "this expression unit",
-    exp.TsOrDsAdd: "this expression unit",
-    exp.AddMonths: "this expression",
-    exp.DateTrunc: "this unit",
-    exp.VarMap: "keys values",
-    exp.ArrayAgg: "this nulls_excluded",
-    exp.RawString: "this",
-}
-EARLY_RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: _select,
-    exp.Anonymous: _function,
-    **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
-    exp.TsOrDsToDate: _to_date,
-    exp.Add: _add_interval,
-    exp.Sub: _add_interval,
-}
-RULES: dict[type[exp.Expr], Rule] = {
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
-    **dict.fromkeys((exp.Extract, *PART_OF), _part),
-    exp.Cast: _cast,
-    exp.Upper: _upper,
-    exp.Lower: _lower,
-    exp.ILike: _ilike,
-    exp.TimestampTrunc: _truncated,
-    exp.DateTrunc: _date_truncated,
-    exp.DateDiff: _difference,
-    exp.TsOrDsAdd: _days_added,
-    exp.AddMonths: _months_added,
-    exp.Trim: _trim,
-    exp.Bracket: _element,
-    exp.Group: _group,
-    exp.ArrayAgg: _collected,
-    exp.TimeToStr: _formatted,
-    exp.Values: _values,
-    exp.Concat: _concat,
-    exp.Uuid: _text,
-}
+RULES = Rules(
+    additional={
+        exp.TimestampAdd: "this expression unit",
+        exp.TimestampSub: "this expression unit",
+        exp.TsOrDsAdd: "this expression unit",
+        exp.AddMonths: "this expression",
+        exp.DateTrunc: "this unit",
+        exp.VarMap: "keys values",
+        exp.ArrayAgg: "this nulls_excluded",
+        exp.RawString: "this",
+    },
+    early={
+        exp.Select: _select,
+        exp.Anonymous: _unknown_function,
+        **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
+        exp.TsOrDsToDate: _to_date,
+        exp.Add: _add_interval,
+        exp.Sub: _add_interval,
+    },
+    late={
+        **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
+        **dict.fromkeys((exp.Extract, *PART_OF), _part),
+        exp.Cast: _cast,
+        exp.Upper: _upper,
+        exp.Lower: _lower,
+        exp.ILike: _ilike,
+        exp.TimestampTrunc: _truncated,
+        exp.DateTrunc: _date_truncated,
+        exp.DateDiff: _difference,
+        exp.TsOrDsAdd: _days_added,
+        exp.AddMonths: lambda node: _duckdb(
+            "CAST(CAST(x AS DATE) + to_months(CAST(n AS INTEGER)) AS DATE)", x=node.this, n=node.expression
+        ),
+        exp.Trim: _trim,
+        exp.Bracket: _element,
+        exp.Group: _group,
+        exp.ArrayAgg: _collected,
+        exp.TimeToStr: _formatted,
+        exp.Values: _values,
+        exp.Concat: _concat,
+        exp.Uuid: lambda node: exp.cast(node, "text"),
+    },
+)

@@ -10,24 +10,22 @@ import re
 from sqlglot import exp
 
 from ..format.identifiers import fold
-from .joins_to_spark import join_after_comma, using_as_on
+from .intervals_to_spark import AS_TIMESTAMP, add_interval, fill_spark, mark_interval
+from .selects_to_spark import rearranged, using_as_on
 from .shared_checks import (
     INTEGERS,
     PART_OF,
-    PER_DAY,
     UPPER_DIFFERS,
     WHOLE,
-    Rule,
-    is_marked,
+    RefusedError,
     is_plain_pattern,
     is_text,
     is_whole,
-    mark,
     part_and_timestamp,
     refuse_unless,
     refuse_unless_integer,
 )
-from .shared_sql import fill_template
+from .shared_sql import Rules
 
 _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """The characters that `trim` removes in DuckDB: Unicode's space separators. Spark removes only the first of these."""
@@ -35,16 +33,16 @@ _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u
 _TIMESTAMP_TEXT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\\.\\d{1,6})?)?\\s*$"
 """A regular expression, escaped for a string literal of SQL, for the strings that both engines read as the same timestamp."""
 
-# The templates of `extract`, `date_trunc`, `date_diff` and intervals, each with its part of a timestamp or its unit.
+# The templates of `extract`, `date_trunc` and `date_diff`, each with its part of a timestamp or its unit.
 _PART_TEMPLATES = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute", "second")},
-    "dow": "dayofweek(x) - 1",
+    "dayofmonth": "day(x)",
+    **dict.fromkeys(("dow", "dayofweek", "weekday"), "dayofweek(x) - 1"),
     "isodow": "weekday(x) + 1",
-    "doy": "dayofyear(x)",
-    "week": "weekofyear(x)",
+    **dict.fromkeys(("doy", "dayofyear"), "dayofyear(x)"),
+    **dict.fromkeys(("week", "weekofyear"), "weekofyear(x)"),
 }
 _PART_FUNCTIONS = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", exp.Week: "week"}
-_PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
 
 _TRUNCATION_TEMPLATES = {
     "day": "COALESCE(CAST(y AS DATE), y)",
@@ -58,40 +56,15 @@ _DIFFERENCE_TEMPLATES = {
     "quarter": "(year(b) - year(a)) * 4 + quarter(b) - quarter(a)",
     "year": "year(b) - year(a)",
 }
-_INTERVAL_TEMPLATES = {
-    "year": "make_ym_interval(n, 0)",
-    "quarter": "make_ym_interval(0, 3 * n)",
-    "month": "make_ym_interval(0, n)",
-    "week": "make_dt_interval(7 * n, 0, 0, 0)",
-    "day": "make_dt_interval(n, 0, 0, 0)",
-    "hour": "make_dt_interval(0, n, 0, 0)",
-    "minute": "make_dt_interval(0, 0, n, 0)",
-    "second": "make_dt_interval(0, 0, 0, n)",
-}
-_INTERVAL_FUNCTIONS = {f"to_{unit}s": unit for unit in _INTERVAL_TEMPLATES}
-"""DuckDB's function that makes an interval → the unit."""
-_MAX_STEPS = 40
-_SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
 """Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
-_AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
-"""Converts a date to a timestamp; a timestamp, with or without time zone, stays unchanged."""
-_QUALIFIED = "_ducklake_qualify"
-"""The column of the condition of QUALIFY."""
-_ORDERED = "_ducklake_order"
-"""The start of the names of the columns by which a query with QUALIFY is sorted and which it does not select."""
-
-
-def _fill(text: str, **parts: exp.Expr) -> exp.Expr:
-    """Fill a template of Spark SQL."""
-    return fill_template(text, "spark", **parts)
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-# -- rules for expressions whose parts are not yet translated (`EARLY_RULES`) --------------------------------------------------
+# -- rules for expressions whose parts are not yet translated --------------------------------------------------------------
 
 
 def _equals_any(node: exp.Expr) -> exp.Expr:
@@ -118,8 +91,7 @@ def _unknown_function(node: exp.Expr) -> exp.Expr:
             return exp.EndsWith(this=given[0], expression=given[1])
         case "isodow", 1:
             return exp.Extract(this=exp.var("isodow"), expression=given[0])
-    refuse_unless(False)
-    return node
+    raise RefusedError
 
 
 def _average(node: exp.Expr) -> exp.Expr:
@@ -142,55 +114,6 @@ def _average(node: exp.Expr) -> exp.Expr:
     return exp.SafeDivide(this=exp.cast(with_aggregate(exp.Sum), "double"), expression=with_aggregate(exp.Count))
 
 
-def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """Return the unit and the number of an interval; None for any other expression.
-
-    Intervals are `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))`, `CAST('1 day' AS INTERVAL)` and `INTERVAL '1' DAY`.
-    """
-    if isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.INTERVAL:
-        found = _SIMPLE_INTERVAL.fullmatch(node.this.name) if is_text(node.this) else None
-        refuse_unless(found)
-        assert found is not None
-        return found[2].lower(), exp.Literal.number(found[1])
-    if isinstance(node, exp.Interval):
-        refuse_unless(isinstance(node.args.get("unit"), exp.Var) and node.this is not None)
-        return node.args["unit"].name.lower().removesuffix("s"), node.this
-    name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else ""
-    unit = _INTERVAL_FUNCTIONS.get(name.lower())
-    if unit is None:
-        return None
-    number = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
-    return unit, _written_number(number, (exp.Cast,) if unit == "second" else (exp.Cast, exp.Trunc, exp.Cast))
-
-
-def _written_number(number: exp.Expr, layers: tuple[type[exp.Expr], ...]) -> exp.Expr:
-    """Return n of `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))`, without the layers that DuckDB adds to `INTERVAL (n) DAY`."""
-    outer = inner = number
-    for layer in layers:
-        if not isinstance(inner, layer):
-            return number
-        outer, inner = inner, inner.this
-    return inner.unnest() if outer.args["to"].this is exp.DType.DOUBLE else number
-
-
-def _add_interval(node: exp.Expr) -> exp.Expr:
-    """Replace a timestamp plus or minus an interval by a marked expression, which `_timestamp_add` translates."""
-    found = _unit_and_number(node.expression)
-    timestamp = node.this
-    if found is None and isinstance(node, exp.Add):
-        found, timestamp = _unit_and_number(node.this), node.expression
-    if found is None:
-        return node
-    unit, number = found
-    refuse_unless(unit in _INTERVAL_TEMPLATES)
-    if is_text(number):
-        refuse_unless(number.name.isdecimal())
-        number = exp.Literal.number(number.name)
-    refuse_unless(unit != "second" or is_whole(number))
-    kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
-    return mark(kind(this=timestamp, expression=number, unit=exp.var(unit)))
-
-
 def _arrow_lambda(node: exp.Expr) -> exp.Expr:
     """Read `(x -> f(x))` as a lambda; sqlglot reads the arrow in parentheses, as DuckDB stores it, as an access to JSON."""
     arrow = node.expression.unnest()
@@ -205,56 +128,7 @@ def _without_materialized(node: exp.Expr) -> exp.Expr:
     return node
 
 
-# -- rules for expressions whose parts are already translated (`RULES`) --------------------------------------------------------
-
-
-def _select(node: exp.Expr) -> exp.Expr:
-    """Group joins after a comma, and replace QUALIFY."""
-    join_after_comma(node)
-    return node if node.args.get("qualify") is None or not isinstance(node, exp.Select) else _filtered(node)
-
-
-def _filtered(node: exp.Select) -> exp.Expr:
-    """Replace QUALIFY by a WHERE around the query: older versions of Spark do not have it, and newer ones prefer other names in it.
-
-    DISTINCT, ORDER BY, LIMIT and OFFSET apply to the rows that are left, so they move outside. There a key that is not selected
-    needs a name.
-    """
-    order = node.args.get("order")
-    names = {fold(each.alias_or_name) for each in node.expressions}
-    added = [exp.alias_(node.args["qualify"].this, _QUALIFIED)]
-    for ordered in order.expressions if order is not None else ():
-        key = ordered.this
-        selected = isinstance(key, exp.Column) and not key.table and (node.is_star or fold(key.name) in names)
-        if not selected and not isinstance(key, exp.Literal):
-            refuse_unless(node.args.get("distinct") is None)
-            name = f"{_ORDERED}_{len(added)}"
-            added.append(exp.alias_(key, name))
-            ordered.set("this", exp.column(name))
-    outer = exp.select(exp.Star(except_=[exp.to_identifier(each.alias) for each in added])).where(exp.column(_QUALIFIED))
-    for name in ("with_", "distinct", "order", "limit", "offset"):
-        outer.set(name, node.args.get(name))
-        node.set(name, None)
-    node.set("qualify", None)
-    return outer.from_(node.select(*added).subquery("_t"))
-
-
-def _timestamp_add(node: exp.Expr) -> exp.Expr:
-    """Translate an expression that `_add_interval` marked; refuse a function of the same kind in the view's text.
-
-    Spark adds 24 hours as a day of the calendar, so a longer time is added in steps that are shorter. `spark/session/plan_types.py`
-    refuses what is not constant, or too long, where it may differ.
-    """
-    refuse_unless(is_marked(node))
-    unit, sign = node.args["unit"].name.lower(), "+" if isinstance(node, exp.TimestampAdd) else "-"
-    number = node.expression if is_whole(node.expression) else _fill("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
-    added = f" {sign} {_INTERVAL_TEMPLATES[unit]}"
-    longest = PER_DAY.get(unit, 0) - 1
-    if longest > 0 and is_whole(node.expression, longest + 1) and int(number.name) <= _MAX_STEPS * longest:
-        steps, rest = divmod(int(number.name), longest)
-        text = _AS_TIMESTAMP + steps * added + (re.sub(r"\bn\b", "rest", added) if rest else "")
-        return _fill(text, x=node.this, n=exp.Literal.number(longest), rest=exp.Literal.number(rest))
-    return _fill(_AS_TIMESTAMP + added, x=node.this, n=number)
+# -- rules for expressions whose parts are already translated --------------------------------------------------------------
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
@@ -267,9 +141,9 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         whole = f"CAST(CAST(x AS DECIMAL(38, 0)) AS {kind.value})"
         rounded = f"CAST(rint(CAST(x AS DOUBLE)) AS {kind.value})"
-        return _fill(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
+        return fill_spark(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
     if kind is exp.DType.TIMESTAMPNTZ and not is_text(inner):
-        return _fill(
+        return fill_spark(
             f"CASE WHEN typeof(x) = 'string' AND x IS NOT NULL AND NOT format_string('%s', x) RLIKE '{_TIMESTAMP_TEXT}' "
             "THEN raise_error('Spark and DuckDB may read this text as different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
             x=inner,
@@ -283,64 +157,50 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 def _date_part(node: exp.Expr) -> exp.Expr:
     name, value = part_and_timestamp(node, _PART_FUNCTIONS)
-    name = _PART_SYNONYMS.get(name, name)
     refuse_unless(name in _PART_TEMPLATES)
-    return _fill(_PART_TEMPLATES[name], x=value)
+    return fill_spark(_PART_TEMPLATES[name], x=value)
 
 
 def _date_trunc(node: exp.Expr) -> exp.Expr:
     unit = node.args["unit"].name.lower()
     refuse_unless(unit in _TRUNCATION_TEMPLATES)
-    return _fill(_TRUNCATION_TEMPLATES[unit], y=_fill(_AS_TIMESTAMP, x=node.this))
+    return fill_spark(_TRUNCATION_TEMPLATES[unit], y=fill_spark(AS_TIMESTAMP, x=node.this))
 
 
 def _date_diff(node: exp.Expr) -> exp.Expr:
     unit = node.args["unit"].name.lower()
     refuse_unless(unit in _DIFFERENCE_TEMPLATES)
-    return _fill(_DIFFERENCE_TEMPLATES[unit], b=node.this, a=node.expression)
-
-
-def _quotient(node: exp.Expr) -> exp.Expr:
-    """Divide as floating-point numbers, as DuckDB's `/` does."""
-    return _fill("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression)
+    return fill_spark(_DIFFERENCE_TEMPLATES[unit], b=node.this, a=node.expression)
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
     """Ignore NULLs, as DuckDB does."""
-    return _call("CONCAT", *(_fill("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
+    return _call("CONCAT", *(fill_spark("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
 
 
 def _upper(node: exp.Expr) -> exp.Expr:
     """Map `ß` as DuckDB does, and raise an error for other letters that Spark's `upper` maps differently."""
-    return _fill(
+    return fill_spark(
         f"CASE WHEN x RLIKE '{UPPER_DIFFERS}' THEN raise_error('upper() of this text is different in DuckDB') "
         "ELSE upper(translate(x, 'ß', 'ẞ')) END",
         x=node.this,
     )
 
 
-def _lower(node: exp.Expr) -> exp.Expr:
-    """Map all letters as DuckDB does."""
-    return _fill(f"lower({_BEFORE_LOWER})", x=node.this)
-
-
 def _ilike(node: exp.Expr) -> exp.Expr:
-    node.set("this", _fill(_BEFORE_LOWER, x=node.this))
+    node.set("this", fill_spark(_BEFORE_LOWER, x=node.this))
     return node
 
 
 def _trim(node: exp.Expr) -> exp.Expr:
     """List the characters to remove, because the engines' defaults differ."""
-    characters = node.args.get("expression")
-    refuse_unless(characters is None or is_text(characters))
-    node.set("expression", characters or exp.Literal.string(_SPACES))
+    node.set("expression", node.args.get("expression") or exp.Literal.string(_SPACES))
     node.set("position", node.args.get("position") or "BOTH")
     return node
 
 
 def _element(node: exp.Expr) -> exp.Expr:
     """Return an element of a list, counted from 1, or of a map; NULL if there is none, as in DuckDB."""
-    refuse_unless(len(node.expressions) == 1)
     index = node.expressions[0]
     return node if is_text(index) else _call("TRY_ELEMENT_AT", node.this, index)
 
@@ -348,7 +208,7 @@ def _element(node: exp.Expr) -> exp.Expr:
 def _full_match(node: exp.Expr) -> exp.Expr:
     """Anchor the pattern, because RLIKE also matches a part of the text."""
     refuse_unless(is_plain_pattern(node.expression))
-    return _fill("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
+    return fill_spark("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
 
 
 def _strftime(node: exp.Expr) -> exp.Expr:
@@ -356,21 +216,6 @@ def _strftime(node: exp.Expr) -> exp.Expr:
     format_ = node.args["format"]
     refuse_unless(is_text(format_) and re.fullmatch(r"(%Y|%m|%d|[-/. ])+", format_.name))
     return node
-
-
-def _any_value(node: exp.Expr) -> exp.Expr:
-    """Ignore NULLs, as DuckDB does."""
-    return _call("ANY_VALUE", node.this, exp.Boolean(this=True))
-
-
-def _bare_any_value(node: exp.Expr) -> exp.Expr:
-    """Remove the IGNORE NULLS in which sqlglot wraps DuckDB's `any_value`."""
-    return node.this if isinstance(node.this, exp.AnyValue) else node
-
-
-def _count(node: exp.Expr) -> exp.Expr:
-    """Translate `count()` to `count(*)`."""
-    return node if node.this is not None else exp.Count(this=exp.Star())
 
 
 def _lambda(node: exp.Expr) -> exp.Expr:
@@ -393,54 +238,53 @@ def _named_values(node: exp.Expr) -> exp.Expr:
     return node
 
 
-ADDITIONAL: dict[type[exp.Expr], str] = {
-    exp.SafeDivide: "this expression",
-    exp.TimestampAdd: "this expression unit",
-    exp.TimestampSub: "this expression unit",
-    exp.AnyValue: "this",
-    exp.StructExtract: "this expression",
-    exp.DayOfWeekIso: "this",
-    exp.Week: "this",
-    exp.RegexpFullMatch: "this expression",
-    exp.Map: "keys values",
-    exp.Transform: "this expression",
-    exp.Lambda: "this expressions",
-}
-"""The expressions that are allowed in addition to `SHARED`, with their arguments."""
-EARLY_RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: using_as_on,
-    exp.EQ: _equals_any,
-    exp.Anonymous: _unknown_function,
-    exp.Avg: _average,
-    exp.Filter: _average,
-    exp.Window: _average,
-    exp.Add: _add_interval,
-    exp.Sub: _add_interval,
-    exp.CTE: _without_materialized,
-    exp.Transform: _arrow_lambda,
-    exp.IgnoreNulls: _bare_any_value,
-    exp.Count: _count,
-}
-"""The rule of an expression before its parts are translated."""
-RULES: dict[type[exp.Expr], Rule] = {
-    exp.Select: _select,
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
-    **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
-    exp.Cast: _cast,
-    exp.Upper: _upper,
-    exp.Lower: _lower,
-    exp.ILike: _ilike,
-    exp.TimestampTrunc: _date_trunc,
-    exp.DateDiff: _date_diff,
-    exp.Div: _quotient,
-    exp.Concat: _concat,
-    exp.Trim: _trim,
-    exp.Bracket: _element,
-    exp.RegexpFullMatch: _full_match,
-    exp.TimeToStr: _strftime,
-    exp.AnyValue: _any_value,
-    exp.StructExtract: _struct_field,
-    exp.Lambda: _lambda,
-    exp.Values: _named_values,
-}
-"""The rule of an expression after its parts are translated."""
+RULES = Rules(
+    additional={
+        exp.SafeDivide: "this expression",
+        exp.TimestampAdd: "this expression unit",
+        exp.TimestampSub: "this expression unit",
+        exp.AnyValue: "this",
+        exp.StructExtract: "this expression",
+        exp.DayOfWeekIso: "this",
+        exp.Week: "this",
+        exp.RegexpFullMatch: "this expression",
+        exp.Map: "keys values",
+        exp.Transform: "this expression",
+        exp.Lambda: "this expressions",
+    },
+    early={
+        exp.Select: using_as_on,
+        exp.EQ: _equals_any,
+        exp.Anonymous: _unknown_function,
+        exp.Avg: _average,
+        exp.Filter: _average,
+        exp.Window: _average,
+        exp.Add: mark_interval,
+        exp.Sub: mark_interval,
+        exp.CTE: _without_materialized,
+        exp.Transform: _arrow_lambda,
+        exp.IgnoreNulls: lambda node: node.this if isinstance(node.this, exp.AnyValue) else node,  # sqlglot adds it to `any_value`
+        exp.Count: lambda node: node if node.this is not None else exp.Count(this=exp.Star()),
+    },
+    late={
+        exp.Select: rearranged,
+        **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), add_interval),
+        **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
+        exp.Cast: _cast,
+        exp.Upper: _upper,
+        exp.Lower: lambda node: fill_spark(f"lower({_BEFORE_LOWER})", x=node.this),
+        exp.ILike: _ilike,
+        exp.TimestampTrunc: _date_trunc,
+        exp.DateDiff: _date_diff,
+        exp.Div: lambda node: fill_spark("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression),
+        exp.Concat: _concat,
+        exp.Trim: _trim,
+        exp.Bracket: _element,
+        exp.RegexpFullMatch: _full_match,
+        exp.TimeToStr: _strftime,
+        exp.AnyValue: lambda node: _call("ANY_VALUE", node.this, exp.Boolean(this=True)),  # NULLs are ignored
+        exp.StructExtract: _struct_field,
+        exp.Lambda: _lambda,
+        exp.Values: _named_values,
+    },
+)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeGuard
 
 from sqlglot import exp
 
 from ..format.identifiers import fold
 
 Rule = Callable[[exp.Expr], exp.Expr]
-"""Translates an expression whose parts are already translated, or refuses it."""
+"""Translates an expression, or refuses it."""
+
+Check = Callable[[exp.Expr], object]
+"""Returns whether an expression is allowed."""
 
 
 class RefusedError(Exception):
@@ -45,7 +49,7 @@ _PLAIN_PATTERN = re.compile(
 )
 
 
-def is_text(node: object) -> bool:
+def is_text(node: object) -> TypeGuard[exp.Literal]:
     """Whether a node is a literal string."""
     return isinstance(node, exp.Literal) and node.is_string
 
@@ -88,25 +92,7 @@ def is_marked(node: exp.Expr) -> bool:
 
 def is_plain_pattern(node: object) -> bool:
     """Whether a node is a literal regular expression that both engines match alike: no dot, `$` or class of letters."""
-    return is_text(node) and isinstance(node, exp.Expr) and _PLAIN_PATTERN.fullmatch(node.name) is not None
-
-
-def _select(node: exp.Expr) -> exp.Expr:
-    """Refuse ORDER BY or QUALIFY with a name that is both a column and another alias: each engine resolves it differently."""
-    selected = {fold(each.alias): each.this for each in node.expressions if isinstance(each, exp.Alias) and each.this.name != each.alias}
-    order, qualify = node.args.get("order"), node.args.get("qualify")
-    keys = [key.this for key in order.expressions if not isinstance(key.this, exp.Column)] if order is not None else []
-    named = {fold(column.name) for key in keys for column in key.find_all(exp.Column) if not column.table}
-    refuse_unless(named.isdisjoint(selected))
-    if qualify is not None:
-        named = {fold(column.name) for column in qualify.find_all(exp.Column) if not column.table}
-        refuse_unless(all(selected[name].find(exp.Window) is not None for name in named & set(selected)))
-    return node
-
-
-def _table(node: exp.Expr) -> exp.Expr:
-    refuse_unless(isinstance(node.this, exp.Identifier))  # not a table function
-    return node
+    return is_text(node) and _PLAIN_PATTERN.fullmatch(node.name) is not None
 
 
 def is_star_of_relation(node: exp.Expr) -> bool:
@@ -114,45 +100,40 @@ def is_star_of_relation(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
 
 
-def _star(node: exp.Expr) -> exp.Expr:
+def _select(node: exp.Expr) -> bool:
+    """Refuse ORDER BY or QUALIFY with a name that is both a column and another alias: each engine resolves it differently."""
+    selected = {fold(each.alias): each.this for each in node.expressions if isinstance(each, exp.Alias) and each.this.name != each.alias}
+    order, qualify = node.args.get("order"), node.args.get("qualify")
+    keys = [key.this for key in order.expressions if not isinstance(key.this, exp.Column)] if order is not None else []
+    conditions = [] if qualify is None else [qualify]
+    return _unqualified(keys).isdisjoint(selected) and all(
+        selected[name].find(exp.Window) is not None for name in _unqualified(conditions) & set(selected)
+    )
+
+
+def _unqualified(nodes: Iterable[exp.Expr]) -> set[str]:
+    """Return the folded names of the columns without a qualifier."""
+    return {fold(column.name) for node in nodes for column in node.find_all(exp.Column) if not column.table}
+
+
+def _star(node: exp.Expr) -> bool:
     """Refuse `*` and `t.*` of a join with USING, unless an early rule has put the columns in order: Spark puts the merged ones first.
 
     In a function, only `count(*)` is the same: Spark's `count(t.*)` counts the rows without NULLs.
     """
     place = node.parent if node.parent is not None and is_star_of_relation(node.parent) else node
     if place is node and isinstance(node.parent, exp.Count):
-        refuse_unless(not node.args.get("except_"))
-        return node
-    refuse_unless(isinstance(place.parent, exp.Select))
-    joins = place.parent.args.get("joins") or () if place.parent is not None else ()
-    refuse_unless(is_marked(node) or not any(join.args.get("using") for join in joins))
-    return node
+        return not node.args.get("except_")
+    select = place.parent
+    return isinstance(select, exp.Select) and (
+        is_marked(node) or not any(join.args.get("using") for join in select.args.get("joins") or ())
+    )
 
 
-def _literal(node: exp.Expr) -> exp.Expr:
-    refuse_unless(node.args.get("is_string") or not node.name.isdecimal() or int(node.name) < 2**63)
-    return node
-
-
-def _tuple(node: exp.Expr) -> exp.Expr:
-    refuse_unless(isinstance(node.parent, exp.Values | exp.GroupingSets | exp.Rollup | exp.Cube))
-    return node
-
-
-def _ordered(node: exp.Expr) -> exp.Expr:
-    refuse_unless(not isinstance(node.this, exp.Var))
-    return node
-
-
-def _is(node: exp.Expr) -> exp.Expr:
-    refuse_unless(isinstance(node.expression, exp.Boolean | exp.Null))
-    return node
-
-
-def _in(node: exp.Expr) -> exp.Expr:
+def _in(node: exp.Expr) -> bool:
     """Refuse IN with a subquery except where NULL and false are the same, since Spark returns false."""
     if node.args.get("query") is None:
-        return node
+        return True
     place: exp.Expr | None = node.parent
     while place is not None and isinstance(place, exp.Paren):
         place = place.parent
@@ -161,146 +142,72 @@ def _in(node: exp.Expr) -> exp.Expr:
     place = place.parent if negated and place is not None else place
     while place is not None and isinstance(place, steps):
         place = place.parent
-    refuse_unless(isinstance(place, exp.Where))
-    return node
+    return isinstance(place, exp.Where)
 
 
-def _ilike(node: exp.Expr) -> exp.Expr:
-    refuse_unless(node.expression.name.isascii())
-    return _like(node)
+def _is_like(node: exp.Expr) -> bool:
+    return is_text(node.expression) and "\\" not in node.expression.name
 
 
-def _like(node: exp.Expr) -> exp.Expr:
-    refuse_unless(is_text(node.expression) and "\\" not in node.expression.name)
-    return node
-
-
-def _window_spec(node: exp.Expr) -> exp.Expr:
+def _window_spec(node: exp.Expr) -> bool:
     bounds = [node.args.get(name) for name in ("start", "end")]
     plain = all(bound is None or isinstance(bound, str) for bound in bounds)
-    refuse_unless(node.args.get("kind") in ("ROWS", "RANGE") and (plain or node.args.get("kind") == "ROWS"))
-    return node
+    return node.args.get("kind") == "ROWS" or (node.args.get("kind") == "RANGE" and plain)
 
 
-def _count(node: exp.Expr) -> exp.Expr:
-    refuse_unless(not isinstance(node.this, exp.Distinct) or len(node.this.expressions) == 1)
-    return node
+def _cast(node: exp.Expr) -> bool:
+    to = node.args["to"]
+    is_timestamp = to.this in (exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ)
+    if to.this in (exp.DType.TEXT, exp.DType.VARCHAR) and to.expressions and not isinstance(node.parent, exp.Cast):
+        return False
+    return to.this in _TYPES and not (is_timestamp and is_text(node.this) and not _PLAIN_TIMESTAMP.fullmatch(node.this.name))
 
 
-def _cast(node: exp.Expr) -> exp.Expr:
-    kind = node.args["to"].this
-    refuse_unless(kind in _TYPES)
-    if kind in (exp.DType.TEXT, exp.DType.VARCHAR):
-        refuse_unless(not node.args["to"].expressions or isinstance(node.parent, exp.Cast))
-    if is_text(node.this) and kind in (exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ):
-        refuse_unless(_PLAIN_TIMESTAMP.fullmatch(node.this.name))
-    return node
-
-
-def _data_type(node: exp.Expr) -> exp.Expr:
-    refuse_unless(node.this in _TYPES and (node.this is exp.DType.DECIMAL or not node.expressions))
-    return node
-
-
-def _substring(node: exp.Expr) -> exp.Expr:
-    length = node.args.get("length")
-    refuse_unless(is_whole(node.args.get("start"), 1) and (length is None or is_whole(length)))
-    return node
-
-
-def _left_or_right(node: exp.Expr) -> exp.Expr:
-    refuse_unless(is_whole(node.expression))
-    return node
-
-
-def _split_part(node: exp.Expr) -> exp.Expr:
-    delimiter = node.args["delimiter"]
-    refuse_unless(is_text(delimiter) and delimiter.name and is_whole(node.args["part_index"], 1))
-    return node
-
-
-def _pad(node: exp.Expr) -> exp.Expr:
-    fill = node.args.get("fill_pattern")
-    refuse_unless(is_whole(node.expression) and is_text(fill) and fill.name)  # type: ignore[union-attr]
-    return node
-
-
-def _replace(node: exp.Expr) -> exp.Expr:
-    refuse_unless(is_text(node.expression) and node.expression.name and node.args.get("replacement") is not None)
-    return node
-
-
-def _translate(node: exp.Expr) -> exp.Expr:
+def _translate(node: exp.Expr) -> bool:
     old, new = node.args["from_"], node.args["to"]
-    refuse_unless(is_text(old) and is_text(new) and (old.name + new.name).isascii() and len(set(old.name)) == len(old.name))
-    return node
+    return is_text(old) and is_text(new) and (old.name + new.name).isascii() and len(set(old.name)) == len(old.name)
 
 
-def _regexp_like(node: exp.Expr) -> exp.Expr:
-    refuse_unless(is_plain_pattern(node.expression))
-    return node
+def _is_nonempty_text(node: object) -> bool:
+    return is_text(node) and node.name != ""
 
 
-def _struct(node: exp.Expr) -> exp.Expr:
-    refuse_unless(node.expressions and all(isinstance(each, exp.PropertyEQ) for each in node.expressions))
-    return node
+def _if_given_whole(name: str) -> Check:
+    """Return the check that an argument is a literal whole number, or not given."""
+    return lambda node: node.args.get(name) is None or is_whole(node.args[name])
 
 
-def _round(node: exp.Expr) -> exp.Expr:
-    decimals = node.args.get("decimals")
-    refuse_unless(decimals is None or is_whole(decimals))
-    return node
-
-
-def _lag(node: exp.Expr) -> exp.Expr:
-    offset = node.args.get("offset")
-    refuse_unless(offset is None or is_whole(offset))
-    return node
-
-
-def _ignore_nulls(node: exp.Expr) -> exp.Expr:
-    refuse_unless(isinstance(node.this, exp.Lag | exp.Lead | exp.FirstValue | exp.LastValue))
-    return node
-
-
-def _dot(node: exp.Expr) -> exp.Expr:
-    refuse_unless(isinstance(node.expression, exp.Identifier))
-    return node
-
-
-def _repeat(node: exp.Expr) -> exp.Expr:
-    refuse_unless(is_whole(node.args["times"]))
-    return node
-
-
-CHECKS: dict[type[exp.Expr], Rule] = {
+CHECKS: dict[type[exp.Expr], Check] = {
     exp.Select: _select,
-    exp.Table: _table,
+    exp.Table: lambda node: isinstance(node.this, exp.Identifier),  # not a table function
     exp.Star: _star,
-    exp.Tuple: _tuple,
-    exp.Literal: _literal,
-    exp.Ordered: _ordered,
-    exp.Is: _is,
+    exp.Tuple: lambda node: isinstance(node.parent, exp.Values | exp.GroupingSets | exp.Rollup | exp.Cube),
+    exp.Literal: lambda node: node.args.get("is_string") or not node.name.isdecimal() or int(node.name) < 2**63,
+    exp.Ordered: lambda node: not isinstance(node.this, exp.Var),
+    exp.Is: lambda node: isinstance(node.expression, exp.Boolean | exp.Null),
     exp.In: _in,
-    exp.Like: _like,
-    exp.ILike: _ilike,
+    exp.Like: _is_like,
+    exp.ILike: lambda node: node.expression.name.isascii() and _is_like(node),
     exp.WindowSpec: _window_spec,
-    exp.Count: _count,
+    exp.Count: lambda node: not isinstance(node.this, exp.Distinct) or len(node.this.expressions) == 1,
     exp.Cast: _cast,
-    exp.DataType: _data_type,
-    exp.Substring: _substring,
-    exp.Left: _left_or_right,
-    exp.Right: _left_or_right,
-    exp.SplitPart: _split_part,
-    exp.Pad: _pad,
-    exp.Replace: _replace,
+    exp.DataType: lambda node: node.this in _TYPES and (node.this is exp.DType.DECIMAL or not node.expressions),
+    exp.Substring: lambda node: is_whole(node.args.get("start"), 1) and _if_given_whole("length")(node),
+    exp.Left: lambda node: is_whole(node.expression),
+    exp.Right: lambda node: is_whole(node.expression),
+    exp.SplitPart: lambda node: _is_nonempty_text(node.args["delimiter"]) and is_whole(node.args["part_index"], 1),
+    exp.Pad: lambda node: is_whole(node.expression) and _is_nonempty_text(node.args.get("fill_pattern")),
+    exp.Replace: lambda node: _is_nonempty_text(node.expression) and node.args.get("replacement") is not None,
     exp.Translate: _translate,
-    exp.RegexpLike: _regexp_like,
-    exp.Struct: _struct,
-    exp.Round: _round,
-    exp.Lag: _lag,
-    exp.Lead: _lag,
-    exp.IgnoreNulls: _ignore_nulls,
-    exp.Dot: _dot,
-    exp.Repeat: _repeat,
+    exp.Trim: lambda node: node.args.get("expression") is None or is_text(node.args["expression"]),
+    exp.Bracket: lambda node: len(node.expressions) == 1,
+    exp.RegexpLike: lambda node: is_plain_pattern(node.expression),
+    exp.Struct: lambda node: node.expressions and all(isinstance(each, exp.PropertyEQ) for each in node.expressions),
+    exp.Round: _if_given_whole("decimals"),
+    exp.Lag: _if_given_whole("offset"),
+    exp.Lead: _if_given_whole("offset"),
+    exp.IgnoreNulls: lambda node: isinstance(node.this, exp.Lag | exp.Lead | exp.FirstValue | exp.LastValue),
+    exp.Dot: lambda node: isinstance(node.expression, exp.Identifier),
+    exp.Repeat: lambda node: is_whole(node.args["times"]),
 }
+"""Whether an expression, whose parts are already translated, means the same in both engines."""

@@ -8,6 +8,7 @@ the types of the operands, `spark/session/plan_types.py` checks the plan that Sp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import sqlglot
@@ -146,21 +147,26 @@ MAX_NODES = 3000
 """The maximum number of nodes in a template's parts. Templates can repeat a part, so nested templates grow exponentially."""
 
 
-def translate_tree(
-    tree: exp.Expr,
-    dialect: DialectType,
-    more: Mapping[type[exp.Expr], str],
-    rules: Mapping[type[exp.Expr], Rule],
-    early: Mapping[type[exp.Expr], Rule],
-) -> exp.Expr:
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What one direction of the translation has in addition to `SHARED`."""
+
+    additional: Mapping[type[exp.Expr], str]
+    """More expressions that are allowed, with their arguments."""
+    early: Mapping[type[exp.Expr], Rule]
+    """Rules that run before the parts of an expression are translated; their results are translated in turn."""
+    late: Mapping[type[exp.Expr], Rule]
+    """Rules for expressions whose parts are already translated."""
+
+
+def translate_tree(tree: exp.Expr, dialect: DialectType, rules: Rules, without: tuple[type[exp.Expr], ...] = ()) -> exp.Expr:
     """Translate a tree to the other engine's SQL.
 
     Args:
         tree: the parsed SQL; it is changed.
         dialect: the dialect of the tree, for errors.
-        more: expressions that are allowed in addition to the shared ones, with their arguments.
-        rules: rules for expressions whose parts are already translated.
-        early: rules that run before the parts are translated; their results are translated in turn.
+        rules: the rules of the direction.
+        without: expressions whose late rules do not apply.
 
     Raises:
         NoCounterpartError: a part of the tree has no counterpart.
@@ -169,11 +175,12 @@ def translate_tree(
     def translate(node: exp.Expr) -> exp.Expr:
         given = node
         try:
-            if type(node) in early:
-                node = early[type(node)](node)
+            if type(node) in rules.early:
+                node = rules.early[type(node)](node)
                 if node is not given and given.parent is not None:
                     given.replace(node)
-            allowed = more.get(type(node), SHARED.get(type(node)))
+            kind = type(node)
+            allowed = rules.additional.get(kind, SHARED.get(kind))
             refuse_unless(allowed is not None)
             names = set((allowed or "").split())
             for name, value in list(node.args.items()):
@@ -184,14 +191,10 @@ def translate_tree(
                     node.set(name, translate(value))
                 elif isinstance(value, list):
                     node.set(name, [translate(each) if isinstance(each, exp.Expr) else each for each in value])
-            for rule in (CHECKS.get(type(node)), rules.get(type(node))):
-                kind = type(node)
-                node = node if rule is None else rule(node)
-                if type(node) is not kind:
-                    break
+            refuse_unless(kind not in CHECKS or CHECKS[kind](node))
+            return rules.late[kind](node) if kind in rules.late and kind not in without else node
         except RefusedError:
             raise NoCounterpartError(given, dialect) from None
-        return node
 
     return translate(tree)
 

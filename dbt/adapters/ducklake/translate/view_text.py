@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import LakeError
-from ..format.identifiers import backquoted, fold
+from ..format.identifiers import backquoted, double_quoted, fold
 from ..format.objects import View
 from ..format.view_columns import SPARK_SQL_TAG
 from .dialects import PLACEHOLDER, to_spark, untranslatable_part
@@ -30,7 +30,7 @@ def spark_text(view: View, database: str, find: Find) -> str:
     """
     if is_our_text(view):
         return view.tags.get(SPARK_SQL_TAG, view.sql).replace(PLACEHOLDER, backquoted(database))
-    expanded = expand_macros(view.sql.replace(PLACEHOLDER, '"' + database.replace('"', '""') + '"'), find)
+    expanded = expand_macros(view.sql.replace(PLACEHOLDER, double_quoted(database)), find)
     if expanded is None:
         raise without_counterpart(view, "a macro that it calls")
     translated = to_spark(expanded)

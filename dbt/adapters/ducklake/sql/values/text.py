@@ -25,6 +25,11 @@ class Name:
         return ".".join(self.parts)
 
     @property
+    def folded(self) -> tuple[str, ...]:
+        """The parts in the case in which names are compared."""
+        return tuple(map(fold, self.parts))
+
+    @property
     def quoted(self) -> str:
         """The name with each part in backquotes."""
         return ".".join(map(backquoted, self.parts))
@@ -66,6 +71,11 @@ class Reference:
     """The alias or name that qualifies its columns in the SELECT; set only if `virtual` is not empty."""
     joined_naturally: bool = False
     """Whether its SELECT has a NATURAL JOIN, which would compare the virtual columns; set only if `virtual` is not empty."""
+
+    @property
+    def called_by_last_part(self) -> bool:
+        """Whether it gets the last part of its name as the alias."""
+        return not self.aliased and self.alias is None
 
 
 @dataclass(frozen=True)
@@ -161,14 +171,14 @@ class Sql:
         def shifted(place: P) -> P:
             return replace(place, start=moved(place.start), end=moved(place.end))
 
-        kept = {star for star, _ in expanded}
+        replaced = {star for star, _ in expanded}
         return Sql(
             "".join(_spliced(self.text, edits)),
             tuple(map(shifted, self.references)),
-            tuple(shifted(each) for each in self.qualifiers if not any(star.start <= each.start < star.end for star in kept)),
+            tuple(shifted(each) for each in self.qualifiers if not any(star.start <= each.start < star.end for star in replaced)),
             tuple(map(shifted, self.calls)),
             tuple(replace(each, end=moved(each.end), references=tuple(map(shifted, each.references))) for each in self.stars),
-            tuple(shifted(each) for each in self.outer_stars if each not in kept),
+            tuple(shifted(each) for each in self.outer_stars if each not in replaced),
             self.virtual,
         )
 
@@ -189,16 +199,16 @@ class Sql:
             virtual: returns the virtual columns that the value of a reference shows as real columns; called after `resolve`.
             same: returns whether two names mean one relation.
         """
-        resolved = {_folded(name): True for name in known}
+        resolved = {name.folded: True for name in known}
         edits: list[_Edit[T]] = []
         for reference in self.references:
             value = resolve(reference)
-            resolved[_folded(reference.name)] = value is not None
+            resolved[reference.name.folded] = value is not None
             if value is not None:
                 edits.append(_Edit(reference.start, reference.end, *_with_alias(reference, value)))
         for qualifier in self.qualifiers:
             written = qualifier.written
-            if resolved.get(_folded(qualifier.name)) and (written is None or same(qualifier.name, written)):
+            if resolved.get(qualifier.name.folded) and (written is None or same(qualifier.name, written)):
                 edits.append(_Edit(qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
         for call in self.calls:
             called = function(call.name)
@@ -244,7 +254,3 @@ def _spliced(text: str, edits: list[_Edit[T]]) -> tuple[str | T, ...]:
             pending = edit.after
         position = edit.end
     return (*pieces, pending + text[position:])
-
-
-def _folded(name: Name) -> tuple[str, ...]:
-    return tuple(fold(part) for part in name.parts)

@@ -1,4 +1,7 @@
-"""Rules that rewrite joins that DuckDB and Spark interpret differently: USING with a selected star, and joins after a comma."""
+"""Rules that rewrite the clauses of a SELECT that DuckDB and Spark interpret differently.
+
+They are USING with a selected star, joins after a comma, and QUALIFY.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,14 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ..format.identifiers import fold
-from .shared_checks import is_star_of_relation
+from .shared_checks import is_star_of_relation, refuse_unless
 
 _JOINED = "_joined"
 """The name of the relations that are joined in a subquery."""
+_QUALIFIED = "_ducklake_qualify"
+"""The column of the condition of QUALIFY."""
+_ORDERED = "_ducklake_order"
+"""The start of the names of the columns by which a query with QUALIFY is sorted and which it does not select."""
 
 
 def using_as_on(node: exp.Expr) -> exp.Expr:
@@ -33,7 +40,7 @@ def using_as_on(node: exp.Expr) -> exp.Expr:
     keys = _keys(node)
     columns = [column for column in _columns(node) if fold(column.parts[0].name) in keys]
     excluded = [column for star in plain for column in star.args.get("except_") or []]
-    if not _are_clear(node, columns, keys, plain) or any(isinstance(each, exp.Column) and each.table for each in excluded):
+    if not _may_replace_keys(node, columns, keys, plain) or any(isinstance(each, exp.Column) and each.table for each in excluded):
         return node
     for column in columns:
         key = keys[fold(column.name)].copy()
@@ -50,7 +57,7 @@ def using_as_on(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def join_after_comma(node: exp.Expr) -> None:
+def _join_after_comma(node: exp.Expr) -> None:
     """Put the joins after a comma in parentheses where it matters that their left side is only the relation after the comma."""
     joins = node.args.get("joins") or []
     starts = [i for i, join in enumerate(joins) if _is_comma(join)]
@@ -62,6 +69,37 @@ def join_after_comma(node: exp.Expr) -> None:
             relation.set("joins", own)
             joins[start].set("this", exp.Subquery(this=relation))
     node.set("joins", joins)
+
+
+def rearranged(node: exp.Expr) -> exp.Expr:
+    """Group joins after a comma, and replace QUALIFY."""
+    _join_after_comma(node)
+    return node if node.args.get("qualify") is None or not isinstance(node, exp.Select) else _filtered(node)
+
+
+def _filtered(node: exp.Select) -> exp.Expr:
+    """Replace QUALIFY by a WHERE around the query: older versions of Spark do not have it, and newer ones prefer other names in it.
+
+    DISTINCT, ORDER BY, LIMIT and OFFSET apply to the rows that are left, so they move outside. There a key that is not selected
+    needs a name.
+    """
+    order = node.args.get("order")
+    names = {fold(each.alias_or_name) for each in node.expressions}
+    added = [exp.alias_(node.args["qualify"].this, _QUALIFIED)]
+    for ordered in order.expressions if order is not None else ():
+        key = ordered.this
+        selected = isinstance(key, exp.Column) and not key.table and (node.is_star or fold(key.name) in names)
+        if not selected and not isinstance(key, exp.Literal):
+            refuse_unless(node.args.get("distinct") is None)
+            name = f"{_ORDERED}_{len(added)}"
+            added.append(exp.alias_(key, name))
+            ordered.set("this", exp.column(name))
+    outer = exp.select(exp.Star(except_=[exp.to_identifier(each.alias) for each in added])).where(exp.column(_QUALIFIED))
+    for name in ("with_", "distinct", "order", "limit", "offset"):
+        outer.set(name, node.args.get(name))
+        node.set(name, None)
+    node.set("qualify", None)
+    return outer.from_(node.select(*added).subquery("_t"))
 
 
 def _is_comma(join: exp.Expr) -> bool:
@@ -93,8 +131,8 @@ def _keys(node: exp.Expr) -> dict[str, exp.Expr]:
     return found
 
 
-def _are_clear(node: exp.Expr, columns: list[exp.Column], keys: dict[str, exp.Expr], plain: list[exp.Star]) -> bool:
-    """Return whether each name of a key means that key, and Spark's star can show the keys, which are not those of a right relation."""
+def _may_replace_keys(node: exp.Expr, columns: list[exp.Column], keys: dict[str, exp.Expr], plain: list[exp.Star]) -> bool:
+    """Whether USING may become ON: each name of a key means that key, and Spark's star can show the keys, which a right relation lacks."""
     if any(isinstance(each, exp.Alias) and fold(each.alias) in keys for each in node.expressions):
         return False
     joins = node.args["joins"]
