@@ -128,3 +128,15 @@ def test_bounds(both: Both) -> None:
     both.spark("CREATE TABLE odd (rowid INT)")
     with pytest.raises(StatementError, match="a column rowid"):
         both.spark(f"SELECT * FROM lake.table_changes('odd', 0, {newest(both)})")
+
+
+def test_a_merge_from_the_change_feed(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT 1 AS id, 'a' AS name")
+    both.spark("INSERT INTO t VALUES (2, 'b')")
+    both.spark("CREATE TABLE copy AS SELECT * FROM t WHERE id = 1")
+    inserted = both.session.catalog.latest().snapshot_id - 1
+    both.spark(
+        f"MERGE INTO copy USING lake.table_changes('t', {inserted}, {inserted}) AS s ON copy.id = s.id "
+        "WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)"
+    )
+    assert both.rows("SELECT id, name FROM copy") == [(1, "a"), (2, "b")]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from typing import Any
 
+from .format.timestamps import python_datetime
+
 
 @dataclass(frozen=True)
 class Pin:
@@ -42,5 +44,5 @@ def _timestamp(value: Any) -> datetime:
     elif isinstance(value, date):
         timestamp = datetime(value.year, value.month, value.day)
     else:
-        timestamp = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
+        timestamp = python_datetime(str(value))
     return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=timezone.utc)

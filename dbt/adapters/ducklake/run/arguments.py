@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import StatementError
 from ..format.identifiers import fold
+from ..format.timestamps import python_datetime
 from ..sql.values import Call
 
 _SYNONYMS = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
@@ -107,7 +108,7 @@ def timestamp(value: object) -> datetime:
     """Return a timestamp, given as TIMESTAMP '…' or as a string. One without a time zone is in the session's, which the caller applies."""
     if isinstance(value, str):
         try:
-            value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+            value = python_datetime(value)
         except ValueError:
             value = None
     if not isinstance(value, datetime):

@@ -14,6 +14,7 @@ from ..catalog.transaction.transaction import Transaction
 from ..format.files import ScanPlan
 from ..format.identifiers import fold, spark_literal
 from ..format.objects import Table
+from ..format.timestamps import python_datetime
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
 from ..plan.names import Names, TemporaryView
@@ -104,7 +105,7 @@ class OpenLakes:
 
     def _instant(self, text: str, context: Context) -> datetime:
         try:
-            time = datetime.fromisoformat(text.strip().strip("'"))
+            time = python_datetime(text.strip().strip("'"))
         except ValueError:
             return timestamp_value(context.spark(), text)
         return self.localized(time, context)

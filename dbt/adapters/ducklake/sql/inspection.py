@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 from ..errors import StatementError
 from ..format.intervals import before
+from ..format.timestamps import python_datetime
 from .columns import property_name
 from .definitions import SCHEMA
 from .references import references
@@ -242,14 +243,9 @@ def _now(cursor: Cursor) -> datetime:
 
 
 def _timestamp(cursor: Cursor) -> datetime:
-    """Parse the text of a timestamp, in the forms that Spark accepts but Python before 3.11 does not."""
     start = cursor.position
-    text = cursor.string().strip()
-    text = re.sub(r"\s*(Z|UTC)$", "+00:00", text)
-    text = re.sub(r"([+-]\d\d)$", r"\1:00", text) if ":" in text else text
-    text = re.sub(r"\.(\d{1,6})\d*", lambda found: "." + found.group(1).ljust(6, "0"), text)
     try:
-        return datetime.fromisoformat(text)
+        return python_datetime(cursor.string())
     except ValueError:
         cursor.position = start
         raise cursor.error("this is not a timestamp; write it like 2026-01-31 12:00:00+00:00") from None

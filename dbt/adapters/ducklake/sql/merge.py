@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..errors import StatementError
 from ..format.identifiers import backquoted, fold
@@ -10,7 +11,7 @@ from .references import piece, references
 from .relation import relation
 from .rows import alias, assignments, column_path, target, value
 from .tokens import Cursor
-from .values import Assignment, Merge, MergeClause, Name, Reference, Sql
+from .values import Assignment, Merge, MergeClause, Name, Sql
 from .with_clause import WithClause
 
 
@@ -57,7 +58,7 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         name = None if source_alias else reference.name
         source_alias = source_alias or reference.name.parts[-1]
         if not cursor.at("(") and not ctes.text:
-            named = Reference(0, len(text), reference.name, reference.at, aliased=True)
+            named = replace(reference, start=0, end=len(text), aliased=True, alias=None)
             return Sql(text, (named,)), source_alias, name
     if cursor.at("("):
         columns = cursor.position

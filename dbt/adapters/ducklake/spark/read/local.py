@@ -111,7 +111,7 @@ def _rows_of_files(plan: ScanPlan, types: pa.Schema, keys: Keys) -> list[pa.Tabl
         raise _SparkMustReadError
     files = [(file, group) for group in groups for file in group.files]
     with ExitStack() as opened, ThreadPoolExecutor(max_workers=THREADS) as pool:
-        readers = [opened.enter_context(each) for each in pool.map(lambda each: _FileReader(*each, types, keys), files)]
+        readers = [opened.enter_context(each) for each in pool.map(lambda each: _FileReader(each[0], each[1], types, keys), files)]
         if keys and sum(reader.size() for reader in readers) > MAX_SEARCHED_BYTES:
             raise _SparkMustReadError
         return [part for parts in pool.map(lambda reader: list(reader.parts()), readers) for part in parts]
