@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.read import local
 from tests.catalogs import CatalogUnderTest
 
 from .comparing import OFTEN, SOMETIMES, Comparison, Difference, SnapshotRows
@@ -187,7 +190,18 @@ class Run:
     def _run_text(self, side: Side, text: str) -> None:
         self._record(side.dialect, text)
         self.last_side = side.dialect
-        side.run(text)
+        with self.small_tables_as_large():
+            side.run(text)
+
+    @contextmanager
+    def small_tables_as_large(self) -> Iterator[None]:
+        """Let our side read small tables in the way of large ones, by chance: Spark scans them, and a MERGE searches them for its keys."""
+        most = local.MAX_FILES
+        local.MAX_FILES = self.rng.choice((most, -1))
+        try:
+            yield
+        finally:
+            local.MAX_FILES = most
 
     def _record_refusal(self, side: Side, text: str, error: RefusedError) -> None:
         if not is_expected(side.dialect, str(error)):
