@@ -147,8 +147,8 @@ def test_keys_are_searched_only_in_row_groups_that_may_have_them(both: Both, mon
     both.duckdb("CREATE TABLE t AS SELECT range AS id, 'name ' || range AS name, range % 7 AS part FROM range(20480)")
     both.duckdb("DELETE FROM t WHERE id = 4097")
     reads: list[tuple[int, list[str]]] = []
-    read = _FileReader._read
-    monkeypatch.setattr(_FileReader, "_read", lambda self, index, names: (reads.append((index, names)), read(self, index, names))[1])
+    read = _FileReader._batches
+    monkeypatch.setattr(_FileReader, "_batches", lambda self, index, names: (reads.append((index, names)), read(self, index, names))[1])
     both.spark("MERGE INTO t USING (SELECT explode(array(5L, 4096L, 4097L, 8000L, -1L)) AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
     assert sorted(reads) == [(0, ["id"]), (1, ["id"]), (2, ["id"]), (3, ["id"])]
     reads.clear()
@@ -159,6 +159,47 @@ def test_keys_are_searched_only_in_row_groups_that_may_have_them(both: Both, mon
     assert reads == [(9, ["id"]), (9, ["name", "part"])]
     assert both.rows("SELECT count(*), sum(id), max(name) FILTER (WHERE part = 4) FROM t") == [(20476, 209688762, "name 9993")]
     assert both.rows("SELECT id, part FROM t WHERE name = 'name 20479x'") == [(20479, 4)]
+
+
+COPY = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+
+
+def test_keys_that_are_all_null(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(20000)")
+    both.spark(f"MERGE INTO t USING (SELECT CAST(NULL AS BIGINT) AS id, 'new' AS name) s ON t.id = s.id {COPY}")
+    assert both.rows("SELECT count(*), count(id), count(*) FILTER (WHERE name = 'new') FROM t") == [(20001, 20000, 1)]
+
+
+def test_a_name_with_a_dot_that_is_also_the_path_of_a_field(both: Both) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT {b: 1000000 + range} AS a, range AS \"a.b\", 'old' AS name FROM range(20000)")
+    both.duckdb("ALTER TABLE t DROP COLUMN a")
+    both.spark(f"MERGE INTO t USING (SELECT 5L AS `a.b`, 'new' AS name) s ON t.`a.b` = s.`a.b` {COPY}")
+    assert both.rows("SELECT count(*), count(*) FILTER (WHERE name = 'new') FROM t") == [(20000, 1)]
+
+
+@pytest.mark.parametrize("limit", ["MAX_FOUND_ROWS", "MAX_FOUND_BYTES", "MAX_SEARCHED_BYTES", "MAX_SEARCHED_FILES"])
+def test_larger_searches_are_left_to_spark(both: Both, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, id % 3 AS part FROM range(20000)")
+    monkeypatch.setattr(local, limit, 0)
+    reader = both.session.catalog.reader()
+    table = reader.find("main", "t")
+    assert isinstance(table, Table)
+    assert rows_with_keys(reader.scan_plan(table), {"part": pa.array([1])}) is None
+    both.spark("MERGE INTO t USING (SELECT 1L AS part) s ON t.part = s.part WHEN MATCHED THEN DELETE")
+    assert both.rows("SELECT part, count(*) FROM t GROUP BY part") == [(0, 6667), (2, 6666)]
+
+
+def test_pairs_are_counted_before_they_are_made(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_match, "MAX_PAIRS", 8)
+    both.spark("CREATE TABLE t AS SELECT id, id % 2 AS part FROM range(6)")
+    merge = "MERGE INTO t USING (SELECT explode(array({})) AS part) s ON t.part = s.part WHEN MATCHED THEN DELETE"
+    counted: list[int] = []
+    count = local_match._number_of_pairs
+    monkeypatch.setattr(local_match, "_number_of_pairs", lambda *given: (counted.append(count(*given)), counted[-1])[1])
+    both.spark(merge.format("1L, 1L, 1L, 5L"))
+    both.spark(merge.format("0L, 0L"))
+    assert counted == [9, 6]
+    assert both.rows("SELECT count(*) FROM t") == [(0,)]
 
 
 COPIES = [

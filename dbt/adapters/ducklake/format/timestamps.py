@@ -157,7 +157,10 @@ def python_datetime(text: str) -> datetime:
     Raises:
         ValueError: the text is not a timestamp.
     """
-    text = re.sub(r"\s*(Z|UTC)$", "+00:00", text.strip())
-    text = re.sub(r"([+-]\d\d)$", r"\1:00", text) if ":" in text else text
+    text = text.strip()
+    if re.match(r"\d+-\d+-\d+[^\d\sT]", text):  # Python takes the sign of a zone for the separator of a time
+        raise ValueError(f"{text!r} is not a timestamp")
+    if ":" in text:
+        text = re.sub(r"([+-]\d\d)$", r"\1:00", re.sub(r"\s*(Z|UTC)$", "+00:00", text))
     text = re.sub(r"\.(\d{1,6})\d*", lambda found: "." + found.group(1).ljust(6, "0"), text)
     return datetime.fromisoformat(text)

@@ -1,7 +1,7 @@
 """CREATE FUNCTION and DROP FUNCTION.
 
 A function is Spark SQL, stored in a tag of its schema: the format stores DuckDB macros only, and DuckDB cannot open a lake with a macro
-that it cannot parse (`catalog/read/macros.py`). A session creates a temporary function from it when a statement calls it.
+that it cannot parse (`catalog/read/definition_rows.py`). A session creates a temporary function from it when a statement calls it.
 """
 
 from __future__ import annotations

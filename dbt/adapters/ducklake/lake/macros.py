@@ -1,4 +1,4 @@
-"""DROP MACRO. There is no CREATE MACRO, because only DuckDB can check that it can parse a macro (`catalog/read/macros.py`)."""
+"""DROP MACRO. There is no CREATE MACRO, because only DuckDB can check that it can parse a macro (`catalog/read/definition_rows.py`)."""
 
 from __future__ import annotations
 

@@ -126,7 +126,8 @@ def _local_pairs(
     if rows is None:
         return None
     if kept is not None:
-        return copied_pairs(rows, source.local, request.matched, kept, table.columns)
+        copied = copied_pairs(rows, source.local, request.matched, kept, table.columns)
+        return None if copied is None or copied.num_rows > source.max_rows else copied
     pairs = local_pairs(context.spark(), rows, source.local, aliases, request.condition, request.matched, table.columns)
     if pairs is None:
         return None

@@ -119,13 +119,12 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
     env.state.setting_changes += 1
     words = query.text.upper().split(None, 6)
     stores_names = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
-    bound = env.resolve(query)
-    if stores_names and bound.reads_lake:
+    if stores_names and env.resolve(query, only_columns=True).reads_lake:
         raise StatementError(
             "a temporary function or global temporary view cannot read tables of a lake, because it would always show their current rows: "
             "use CREATE FUNCTION schema.name or CREATE VIEW schema.name, which store it in the lake"
         )
-    result = _rows(env, env.frame(bound), query)
+    result = _rows(env, env.query(query), query)
     env.state.registry.keep()
     env.state.drop_views(env.names.in_spark)  # a view of Spark now hides those with its name
     if change is not None and change.key is None:

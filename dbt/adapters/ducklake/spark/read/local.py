@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -45,7 +47,11 @@ MAX_SEARCHED_FILES = 64
 MAX_SEARCHED_BYTES = 128 * 2**20
 """The maximum size of the columns that are read to find rows by their keys, as they are in files."""
 MAX_FOUND_ROWS = 100_000
-"""The maximum number of rows with the keys that are read here from one row group."""
+"""The maximum number of rows with the keys that are read here."""
+MAX_FOUND_BYTES = 64 * 2**20
+"""The maximum size of these rows in memory."""
+_BATCH_ROWS = 65_536
+"""The number of rows of a row group that are decoded at a time."""
 Keys: TypeAlias = "Mapping[str, pa.Array]"
 """Column name → values of its type, without NULL."""
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
@@ -84,7 +90,10 @@ def rows_with_keys(plan: ScanPlan, keys: Keys) -> LocalRows | None:
     """
     if len(plan.files) > MAX_SEARCHED_FILES or sum(len(each.rows) for each in plan.inlined) > MAX_ROWS:
         return None
-    return _rows(plan, keys)
+    if any(len(values) == 0 for values in keys.values()):  # NULL is equal to nothing
+        plan = replace(plan, files=(), inlined=())
+    found = _rows(plan, keys)
+    return None if found is None or found.rows.nbytes > MAX_FOUND_BYTES else found
 
 
 def _rows(plan: ScanPlan, keys: Keys) -> LocalRows | None:
@@ -110,8 +119,9 @@ def _rows_of_files(plan: ScanPlan, types: pa.Schema, keys: Keys) -> list[pa.Tabl
     if any(group.by_name or group.partition_keys or not all(reading.is_plain for reading in group.readings) for group in groups):
         raise _SparkMustReadError
     files = [(file, group) for group in groups for file in group.files]
+    found: list[int] = []
     with ExitStack() as opened, ThreadPoolExecutor(max_workers=THREADS) as pool:
-        readers = [opened.enter_context(each) for each in pool.map(lambda each: _FileReader(each[0], each[1], types, keys), files)]
+        readers = list(pool.map(lambda each: opened.enter_context(_FileReader(each[0], each[1], types, keys, found)), files))
         if keys and sum(reader.size() for reader in readers) > MAX_SEARCHED_BYTES:
             raise _SparkMustReadError
         return [part for parts in pool.map(lambda reader: list(reader.parts()), readers) for part in parts]
@@ -120,13 +130,16 @@ def _rows_of_files(plan: ScanPlan, types: pa.Schema, keys: Keys) -> list[pa.Tabl
 class _FileReader:
     """Reads the rows of a data file whose keys are among some values; all its rows if there are no keys."""
 
-    def __init__(self, file: DataFile, group: FileGroup, types: pa.Schema, keys: Keys) -> None:
+    def __init__(self, file: DataFile, group: FileGroup, types: pa.Schema, keys: Keys, found: list[int]) -> None:
+        """Open the file. `found` collects the numbers of rows with the keys, of all files of a search."""
         files, inner = storage.filesystem(file.path)
-        self._file, self._types = file, types
+        self._file, self._types, self._found = file, types, found
         self._fields = [(reading.field, field.type) for reading, field in zip(group.readings, types, strict=False)]
         self._keys = {index: keys[field.name] for index, field in enumerate(types) if field.name in keys}
         self._parquet = pq.ParquetFile(inner, filesystem=files, pre_buffer=True)
         self._names = {_field_id(field): field.name for field in self._parquet.schema_arrow}
+        schema = self._parquet.schema
+        self._paths = [schema.column(index).path for index in range(len(schema))]
 
     def __enter__(self) -> _FileReader:
         return self
@@ -137,57 +150,78 @@ class _FileReader:
     def size(self) -> int:
         """Return the size in the file of the columns to read, in bytes."""
         names = {*self._key_names(), *self._other_names()}
-        columns = (column for group in self._row_groups() for column in _columns(group))
-        return sum(column.total_compressed_size for column in columns if column.path_in_schema in names)
+        columns = [index for index, path in enumerate(self._paths) if path in names]
+        return sum(group.column(index).total_compressed_size for group in self._row_groups() for index in columns)
 
     def parts(self) -> Iterator[pa.Table]:
         """Yield the rows with their lineage.
 
         Raises:
-            _SparkMustReadError: Spark must read the file.
+            _SparkMustReadError: there are too many rows with the keys, or Spark must read the file.
         """
         if None in self._names or _has_old_dates(self._parquet.metadata.metadata or {}):
             raise _SparkMustReadError
         first = 0
         for index, group in enumerate(self._row_groups()):
-            found = self._rows_of_group(index, group)
-            if found is not None:
-                rows, positions = found
-                yield self._with_lineage(rows, pc.add(positions, first))
+            if not self._keys:
+                rows = self._parquet.read_row_group(index, columns=self._other_names(), use_threads=False)
+                yield self._with_lineage(rows, pa.array(range(first, first + group.num_rows), pa.int64()))
+            elif all(self._may_contain(group, key) for key in self._keys):
+                yield from self._rows_with_keys(index, first)
             first += group.num_rows
 
-    def _rows_of_group(self, index: int, group: pq.RowGroupMetaData) -> tuple[pa.Table, pa.Array] | None:
-        """Return the columns of the rows of a row group, and their positions in it; None if there are no rows.
-
-        Raises:
-            _SparkMustReadError: the rows are too many, or Spark must convert a key.
-        """
-        others = self._other_names()
-        if not self._keys:
-            return self._read(index, others), pa.array(range(group.num_rows), pa.int64())
-        if not all(self._may_contain(group, key) for key in self._keys):
-            return None
-        rows = self._read(index, self._key_names())
-        positions = self._positions_of_keys(rows)
-        if len(positions) == 0:
-            return None
-        if len(positions) > MAX_FOUND_ROWS:
+    def _rows_with_keys(self, index: int, first: int) -> Iterator[pa.Table]:
+        """Yield the rows of a row group that have the keys; `first` is the position of its first row."""
+        found: list[tuple[pa.Table, pa.Array]] = []
+        for start, batch in self._batches(index, self._key_names()):
+            chosen = self._positions_of_keys(batch)
+            if len(chosen):
+                self._found.append(len(chosen))
+                found.append((batch.take(chosen), pc.add(chosen, start)))
+        if sum(self._found) > MAX_FOUND_ROWS:
             raise _SparkMustReadError
-        rows = rows.take(positions)
+        if not found:
+            return
+        rows, positions = pa.concat_tables([keys for keys, _ in found]), pa.concat_arrays([each for _, each in found])
+        others = self._other_names()
         if others:
-            more = self._read(index, others).take(positions)
-            for field, column in zip(more.schema, more.columns, strict=True):
-                rows = rows.append_column(field, column)
-        return rows, positions
+            for name, column in self._values(index, others, positions).items():
+                rows = rows.append_column(name, column)
+        yield self._with_lineage(rows, pc.add(positions, first))
+
+    def _values(self, index: int, names: list[str], positions: pa.Array) -> dict[pa.Field, pa.ChunkedArray]:
+        """Return the values of columns at positions in a row group. Batches are small, because strings may take far less in the file."""
+        parts = []
+        for start, batch in self._batches(index, names):
+            inside = pc.and_(pc.greater_equal(positions, start), pc.less(positions, start + batch.num_rows))
+            parts.append(batch.take(pc.subtract(positions.filter(inside), start)))
+        rows = pa.concat_tables(parts)
+        return dict(zip(rows.schema, rows.columns, strict=True))
+
+    def _batches(self, index: int, names: list[str]) -> Iterator[tuple[int, pa.Table]]:
+        """Yield the rows of a row group in parts, each with the position of its first row in the row group."""
+        start = 0
+        for batch in self._parquet.iter_batches(_BATCH_ROWS, row_groups=[index], columns=names, use_threads=False):
+            yield start, pa.Table.from_batches([batch])
+            start += batch.num_rows
 
     def _may_contain(self, group: pq.RowGroupMetaData, key: int) -> bool:
         """Whether a row group may contain one of the values of a key, by the bounds of integers."""
-        kind, name = self._fields[key][1], self._name(key)
-        if not pa.types.is_integer(kind):
+        columns = [index for index, path in enumerate(self._paths) if path == self._name(key)]
+        if not pa.types.is_integer(self._fields[key][1]) or len(columns) != 1:
             return True
-        bounds = pc.min_max(self._keys[key]).as_py()
-        stats = [column.statistics for column in _columns(group) if column.path_in_schema == name]
-        return not any(each is not None and each.has_min_max and (each.max < bounds["min"] or each.min > bounds["max"]) for each in stats)
+        stats, bounds = group.column(columns[0]).statistics, self._bounds[key]
+        if stats is None or not stats.has_min_max or not isinstance(stats.min, int) or not isinstance(stats.max, int):
+            return True
+        return bool(stats.max >= bounds["min"] and stats.min <= bounds["max"])
+
+    @cached_property
+    def _bounds(self) -> dict[int, dict[str, int]]:
+        return {key: pc.min_max(values).as_py() for key, values in self._keys.items() if pa.types.is_integer(values.type)}
+
+    @cached_property
+    def _deleted(self) -> pa.Array:
+        return deleted_keys([(0, self._file)])
 
     def _positions_of_keys(self, rows: pa.Table) -> pa.Array:
         by_id = _by_id(rows)
@@ -203,12 +237,7 @@ class _FileReader:
         row_ids = _row_ids(by_id.get(ROW_ID_FIELD_ID), self._file, positions)
         arrays += [pa.repeat(pa.scalar(self._file.data_file_id, pa.int64()), rows.num_rows), positions, row_ids]
         found = pa.Table.from_arrays(arrays, schema=self._types)
-        if not self._file.has_deletes:
-            return found
-        return found.filter(pc.invert(pc.is_in(positions, value_set=deleted_keys([(0, self._file)]))))
-
-    def _read(self, index: int, names: list[str]) -> pa.Table:
-        return self._parquet.read_row_group(index, columns=names, use_threads=False)
+        return found.filter(pc.invert(pc.is_in(positions, value_set=self._deleted))) if self._file.has_deletes else found
 
     def _row_groups(self) -> list[pq.RowGroupMetaData]:
         metadata = self._parquet.metadata
@@ -224,10 +253,6 @@ class _FileReader:
     def _other_names(self) -> list[str]:
         names = [self._name(index) for index in range(len(self._fields)) if index not in self._keys]
         return [name for name in (*names, self._names.get(ROW_ID_FIELD_ID)) if name is not None]
-
-
-def _columns(group: pq.RowGroupMetaData) -> list[pq.ColumnChunkMetaData]:
-    return [group.column(index) for index in range(group.num_columns)]
 
 
 def _by_id(rows: pa.Table) -> dict[int | None, pa.ChunkedArray]:

@@ -29,6 +29,8 @@ SOURCE_COLUMNS = "_ducklake_source_columns"
 """A struct of all columns of a row of the source."""
 MAX_PAIRS = 50_000
 """The maximum number of pairs with equal keys."""
+MAX_PAIR_BYTES = 64 * 2**20
+"""The maximum size of the pairs that Spark gets as a local relation."""
 
 
 def source_columns(source: DataFrame, alias: str) -> tuple[str, T.StructType] | None:
@@ -122,7 +124,10 @@ def copied_pairs(
     found = _equal_keys(target, source)
     if found is None:
         return None
-    of_source, of_target = source.rows.take(found.column("s")), target.rows.take(found.column("t"))
+    try:
+        of_source, of_target = source.rows.take(found.column("s")), target.rows.take(found.column("t"))
+    except pa.ArrowException:  # more bytes than a column can have
+        return None
     pairs = {ACTION: pa.array([0 if matched else None] * found.num_rows, pa.int32())}
     pairs |= {name: of_target.column(name) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)}
     pairs[SOURCE_ROW] = of_source.column(SOURCE_ROW)
@@ -151,10 +156,18 @@ def _equal_keys(target: LocalRows, source: LocalSource) -> pa.Table | None:
     left = source.rows.select([key for _, key in source.keys]).rename_columns(names).append_column("s", _numbers(source.rows))
     right = target.rows.select([column for column, _ in source.keys]).rename_columns(names).append_column("t", _numbers(target.rows))
     try:
-        found = left.join(right, names, join_type="inner", use_threads=False)
+        if _number_of_pairs(left, right, names) > MAX_PAIRS:
+            return None
+        return left.join(right, names, join_type="inner", use_threads=False)
     except pa.ArrowException:
         return None
-    return None if found.num_rows > MAX_PAIRS else found
+
+
+def _number_of_pairs(left: pa.Table, right: pa.Table, names: list[str]) -> int:
+    """Return the number of rows of an inner join."""
+    counts = [side.group_by(names, use_threads=False).aggregate([([], "count_all")]) for side in (left, right)]
+    joined = counts[0].join(counts[1], names, join_type="inner", right_suffix="_right", use_threads=False)
+    return pc.sum(pc.multiply(joined.column("count_all"), joined.column("count_all_right"))).as_py() or 0
 
 
 def _pairs_of_keys(spark: SparkSession, target: LocalRows, source: LocalSource, aliases: tuple[str, str]) -> DataFrame | None:
@@ -167,7 +180,8 @@ def _pairs_of_keys(spark: SparkSession, target: LocalRows, source: LocalSource, 
     schema = T.StructType(
         [T.StructField(aliases[0], target.schema), T.StructField(aliases[1], source.columns), T.StructField(SOURCE_ROW, T.LongType())]
     )
-    return spark.createDataFrame(pa.table(columns, names=schema.names), schema)
+    pairs = pa.table(columns, names=schema.names)
+    return None if pairs.nbytes > MAX_PAIR_BYTES else spark.createDataFrame(pairs, schema)
 
 
 def _numbers(rows: pa.Table) -> pa.Array:
