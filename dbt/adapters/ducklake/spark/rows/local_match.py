@@ -156,7 +156,7 @@ def _equal_keys(target: LocalRows, source: LocalSource) -> pa.Table | None:
     left = source.rows.select([key for _, key in source.keys]).rename_columns(names).append_column("s", _numbers(source.rows))
     right = target.rows.select([column for column, _ in source.keys]).rename_columns(names).append_column("t", _numbers(target.rows))
     try:
-        if _number_of_pairs(left, right, names) > MAX_PAIRS:
+        if left.num_rows * right.num_rows > MAX_PAIRS and _number_of_pairs(left, right, names) > MAX_PAIRS:
             return None
         return left.join(right, names, join_type="inner", use_threads=False)
     except pa.ArrowException:
