@@ -13,7 +13,8 @@ from dbt.adapters.ducklake.format.files import LINEAGE_FILE, LINEAGE_POSITION, L
 from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.lake import small_merge
 from dbt.adapters.ducklake.spark.read import local
-from dbt.adapters.ducklake.spark.read.local import _FileReader, local_rows, rows_with_keys
+from dbt.adapters.ducklake.spark.read.local import local_rows, rows_with_keys
+from dbt.adapters.ducklake.spark.read.local_file import FileReader
 from dbt.adapters.ducklake.spark.read.scan import scan
 from dbt.adapters.ducklake.spark.rows import local_match
 from tests.interop.conftest import Both
@@ -147,8 +148,8 @@ def test_keys_are_searched_only_in_row_groups_that_may_have_them(both: Both, mon
     both.duckdb("CREATE TABLE t AS SELECT range AS id, 'name ' || range AS name, range % 7 AS part FROM range(20480)")
     both.duckdb("DELETE FROM t WHERE id = 4097")
     reads: list[tuple[int, list[str]]] = []
-    read = _FileReader._batches
-    monkeypatch.setattr(_FileReader, "_batches", lambda self, index, names: (reads.append((index, names)), read(self, index, names))[1])
+    read = FileReader._batches
+    monkeypatch.setattr(FileReader, "_batches", lambda self, index, names: (reads.append((index, names)), read(self, index, names))[1])
     both.spark("MERGE INTO t USING (SELECT explode(array(5L, 4096L, 4097L, 8000L, -1L)) AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
     assert sorted(reads) == [(0, ["id"]), (1, ["id"]), (2, ["id"]), (3, ["id"])]
     reads.clear()

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..format.files import ScanPlan
-from ..spark.read.local import Keys, local_rows, rows_with_keys
+from ..spark.read.local import local_rows, rows_with_keys
+from ..spark.read.local_file import Keys
 from ..spark.read.scan import scan
 from ..spark.values.local import LocalRows
 from .context import Context

@@ -14,7 +14,7 @@ from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTar
 from .with_clause import WithClause
 
 _ALSO_COLUMNS = ("VALUES", "MAP", "REDUCE")
-"""Words of `QUERY_STARTS` that can also be the name of a column or a function."""
+"""The words in `QUERY_STARTS` that may also name a column or a function."""
 _BEFORE_OPERAND = words(
     "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
 )
