@@ -205,3 +205,27 @@ def test_a_replay_whose_statements_are_refused_is_a_conflict(player: Player, mod
         "B UPDATE t SET n = n + 1 WHERE id = 1",
         "A COMMIT",
     )
+
+
+@pytest.mark.parametrize("actor", ["B", "duckdb"])
+@pytest.mark.parametrize(
+    ("change", "read"),
+    [("UPDATE t SET n = n + 1 WHERE id = 1", "SELECT id, n FROM t"), ("DELETE FROM t WHERE id = 1", "SELECT n FROM t WHERE id = 1")],
+    ids=["update", "delete"],
+)
+@pytest.mark.parametrize(("inlining", "maintenance"), [(10, "flush_inlined_data"), (0, "merge_adjacent_files")])
+def test_rows_that_were_changed_are_moved(
+    player: Player, model: Model, inlining: int, maintenance: str, change: str, read: str, actor: str
+) -> None:
+    assert_accepted(
+        player,
+        model,
+        "A BEGIN",
+        f"A {change}",
+        f"{actor} {maintenance}",
+        f"A {read}",
+        f"A {change}",
+        "A COMMIT",
+        inlining=inlining,
+        setup=("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO t VALUES (3, 3)"),
+    )

@@ -14,6 +14,7 @@ from ...format.changes import Kind
 from ...format.files import ColumnStats, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
 from ..read.column_history import read_history
+from ..read.overlay import rows_moved
 from ..read.row_state import TableStats, read_table_stats
 from ..staged import RestoredRows, RowChanges, StagedFile, StagedRows
 from ..store import tables as t
@@ -87,7 +88,7 @@ def _end_files(state: CommitState, table: Table, changes: RowChanges) -> None:
         return
     ended = state.end(t.data_file, t.data_file.c.data_file_id, changes.ended_files, t.data_file.c.table_id == table.table_id)
     if ended != len(changes.ended_files):
-        raise _rows_moved(table)
+        raise rows_moved(table)
     state.log(Kind.DELETED_FROM_TABLE, table.table_id)
 
 
@@ -96,16 +97,8 @@ def _end_inlined(state: CommitState, table: Table, changes: RowChanges) -> None:
         if not row_ids:
             continue
         if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids)) != len(row_ids):
-            raise _rows_moved(table)
+            raise rows_moved(table)
         state.log(Kind.INLINED_DELETE, table.table_id)
-
-
-def _rows_moved(table: Table) -> ConflictError:
-    """Return the error for rows that the commit cannot end, because they are no longer there."""
-    return ConflictError(
-        f"rows of {table.schema_name}.{table.name} that this transaction deletes were moved or deleted by a concurrent transaction; "
-        "nothing was written, so run it again"
-    )
 
 
 def _write_delete_files(state: CommitState, table: Table, changes: RowChanges, file_ids: Mapping[int, int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...errors import ConflictError
 from ...format.files import NO_LIMIT, DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
 from ...format.objects import Table
 from ..staged import RowChanges, StagedDeleteFile, StagedFile, StagedRows
@@ -21,12 +22,17 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, fi
         changes: the staged changes to its rows.
         filters: committed files in which no row can pass these are left out.
         next_row_id: the row id of the first staged row, if no concurrent writer inserts.
+
+    Raises:
+        ConflictError: concurrent maintenance moved rows that the transaction deletes.
     """
     rows, history = CommittedRows((), ()), EMPTY_HISTORY
     if table.table_id >= 0:
         rows, history = base.committed_rows(table, filters)
     if changes.truncated:
         rows = CommittedRows((), ())
+    elif _has_moved_rows(base, table, rows, changes):
+        raise rows_moved(table)
     begin = base.snapshot.snapshot_id + 1
     files = [_with_staged_deletes(each, changes, begin) for each in rows.files if each.data_file_id not in changes.ended_files]
     files += [_with_staged_deletes(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
@@ -38,6 +44,27 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, fi
         inlined=tuple(each for each in inlined if each.row_ids),
         pruned_files=rows.pruned_files,
     )
+
+
+def rows_moved(table: Table) -> ConflictError:
+    """Return the error for rows to delete that are no longer where the transaction found them."""
+    return ConflictError(
+        f"rows of {table.schema_name}.{table.name} that this transaction deletes were moved or deleted by a concurrent transaction; "
+        "nothing was written, so run it again"
+    )
+
+
+def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, changes: RowChanges) -> bool:
+    """Return whether rows that the transaction deletes are no longer in the files or inlined rows in which it found them.
+
+    Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now.
+    """
+    changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
+    missing = changed_files.difference(each.data_file_id for each in rows.files)
+    if missing and not (rows.pruned_files and base.has_files(table, missing)):
+        return True
+    inlined = {each.table_name: each.row_ids for each in rows.inlined}
+    return any(not row_ids.issubset(inlined.get(name, ())) for name, row_ids in changes.ended_inlined.items())
 
 
 def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:

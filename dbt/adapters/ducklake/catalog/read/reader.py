@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,7 @@ from ...format.files import ChangePlan, DataFile, Filters, InlinedDeletes, ScanP
 from ...format.objects import Snapshot, Table
 from ..staged import Staged
 from ..store import tables as t
-from ..store.database import Database
+from ..store.database import Database, rows_with_ids
 from .change_plan import read_changes
 from .column_history import TableHistory, read_history
 from .definitions import Definitions
@@ -92,6 +92,13 @@ class SnapshotReader(CatalogView):
             history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
         return rows, history
+
+    def has_files(self, table: Table, file_ids: Collection[int]) -> bool:
+        """Return whether all these data files belong to a table at this snapshot; merging files removes them from their snapshots."""
+        data = t.data_file
+        query = select(data.c.data_file_id).where(data.c.table_id == table.table_id, t.visible(data, self.snapshot.snapshot_id))
+        with self._reading() as connection:
+            return len(rows_with_ids(connection, query, data.c.data_file_id, file_ids)) == len(file_ids)
 
     def change_plan(self, table: Table, start: int) -> ChangePlan:
         """Return the plan for reading the changes of a table's rows from the snapshot `start` to this one, both included.
