@@ -41,6 +41,8 @@ class Writer:
     _has_temporary: set[Actor] = field(default_factory=set)
     _altered: set[str] = field(default_factory=set)
     _dropped: bool = False
+    _moving: float = 0.0
+    """How often a statement beside an open transaction is the maintenance that moves its rows."""
 
     def script(self) -> Script:
         """Return the whole script."""
@@ -48,6 +50,7 @@ class Writer:
         hot = self.rng.choice([("t",), ("t",), ("t", "t", "u"), ("t", "u"), ("t", "u", EXTRA)])
         hot = hot if "definitions" not in self.without else tuple(name for name in hot if name in TABLES)
         self.words = Words(self.rng, hot, self.rng.choice(list(THEMES)))
+        self._moving = self.rng.choice([0.0, 0.0, 0.6])
         setup = self._setup()
         self._views = () if "views" in self.without else (VIEW,)
         length = self.rng.randint(10, 16)
@@ -79,7 +82,7 @@ class Writer:
     def _step(self, actor: Actor) -> None:
         chance = self.rng.random()
         if actor not in self._open:
-            if chance < (0.6 if actor in OURS else 0.3):
+            if chance < (0.6 if actor in OURS else 0.3) and not (self._open and self._moving):
                 self._open[actor] = _Open()
                 self._add_step(actor, BEGIN)
             else:
@@ -114,6 +117,8 @@ class Writer:
                 return statement
 
     def _drawn(self, actor: Actor) -> Statement:
+        if self._open and self._can_maintain(actor) and self.rng.random() < self._moving:
+            return self.words.maintenance([FLUSH if self.inlining else MERGE_FILES])
         views = [*self._views, *([TEMPORARY_VIEW] * 2 if actor in self._has_temporary else [])]
         chance = self.rng.random()
         if chance < 0.24:
@@ -125,9 +130,12 @@ class Writer:
             if kind < 0.5:
                 return self.words.define_table(views)
             return self.words.add_column() if kind < 0.75 or not self._views else self.words.create_view()
-        if chance < 0.5 and actor not in self._open and "duckdb" not in self._open and "maintenance" not in self.without:
+        if chance < 0.5 and self._can_maintain(actor):
             return self.words.maintenance([FLUSH, MERGE_FILES, REWRITE, EXPIRE, EXPIRE])
         return self.words.change(views)
+
+    def _can_maintain(self, actor: Actor) -> bool:
+        return actor not in self._open and "duckdb" not in self._open and "maintenance" not in self.without
 
     def _duckdb_handles(self, statement: Statement) -> bool:
         """Return whether DuckDB handles the statement correctly. For the others see `test_found_faults` and decision 0007."""
