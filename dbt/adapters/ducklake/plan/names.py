@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ..errors import NotFoundError, StatementError
 from ..format.identifiers import INFORMATION_SCHEMA, fold
@@ -36,13 +37,17 @@ Temporary = Mapping[str, TemporaryView | BoundRows]
 """The temporary views of a session by their folded names."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """The lake, schema and name of a relation that may or may not exist."""
+class Place(NamedTuple):
+    """The names of the lake, the schema and the name of a relation that may or may not exist."""
 
     names: Names
     schema: str
     name: str
+
+    def is_same(self, other: Place) -> bool:
+        """Whether this is the same place of the same lake."""
+        parts = self.names.lake, fold(self.schema), fold(self.name)
+        return parts == (other.names.lake, fold(other.schema), fold(other.name))
 
 
 @dataclass(frozen=True)
@@ -124,10 +129,7 @@ class Names:
         if view is not None:
             return self.temporary_view(other) is view
         first, second = self._located(one), self._located(other)
-        if first is None or second is None:
-            return False
-        parts = ((each.names.lake, fold(each.schema), fold(each.name)) for each in (first, second))
-        return next(parts) == next(parts)
+        return first is not None and second is not None and first.is_same(second)
 
     def place(self, name: Name) -> Place:
         """Return the place of a relation that a statement creates or changes.
@@ -139,21 +141,6 @@ class Names:
         if place is None:
             raise StatementError(f"{name} is in no lake; {self.known}, and only tables and views of a lake can be changed")
         return place
-
-    def schema_place(self, name: Name | None) -> tuple[Names, str]:
-        """Return (names of its lake, schema) for a name of one or two parts; without a name the current schema.
-
-        Raises:
-            StatementError: the name belongs to no lake.
-        """
-        if name is None:
-            return self, self.schema
-        if len(name.parts) == 1:
-            return self, name.parts[0]
-        owner = self.in_lake(name.parts[0]) if len(name.parts) == 2 else None
-        if owner is None:
-            raise StatementError(f"schema {name} is in no lake; {self.known}")
-        return owner, name.parts[1]
 
     def find(self, name: Name, at: TimeTravel | None = None) -> Found | None:
         """Return the relation of a lake that a name in a query means; None for a temporary view and for a name that Spark resolves.
