@@ -154,16 +154,13 @@ class Names:
         owner, schema = place.names, place.schema
         view = owner.view if at is None else owner.lakes.view_at(owner.lake, at)
         relation = view.find(schema, place.name)
-        parts = len(name.parts)
-        if relation is None and parts > 1 and fold(schema) == INFORMATION_SCHEMA and view.schema(schema) is None:
-            relation = information_view(place.name, owner.lake, view)
-        if relation is not None:
-            return Found(owner, view, relation)
-        if parts == 1 or (parts == 2 and view.schema(schema) is None):
-            return None
-        if view.schema(schema) is None:
-            raise NotFoundError("schema", schema, f"It is needed for {name}; CREATE SCHEMA {schema} creates it")
-        raise NotFoundError("table or view", str(name))
+        if relation is None and len(name.parts) > 1:
+            if view.schema(schema) is not None:
+                raise NotFoundError("table or view", str(name))
+            relation = information_view(place.name, owner.lake, view) if fold(schema) == INFORMATION_SCHEMA else None
+            if relation is None and len(name.parts) == 3:
+                raise NotFoundError("schema", schema, f"It is needed for {name}; CREATE SCHEMA {schema} creates it")
+        return None if relation is None else Found(owner, view, relation)
 
     def function(self, name: Name) -> tuple[Names, Function] | None:
         """Return the function of a lake that a name of two or three parts means; None for a name that Spark resolves."""
