@@ -36,9 +36,10 @@ class FilesRead:
     """The total size of the files that are read."""
 
     @classmethod
-    def from_plan(cls, table: TableAt, plan: ScanPlan) -> FilesRead:
-        """Return the files that a scan plan reads."""
-        return cls(table, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
+    def from_plan(cls, lake: str, table: Table, snapshot_id: int, plan: ScanPlan) -> FilesRead:
+        """Return the files that a scan plan of a table reads."""
+        read = TableAt(lake, table.schema_name, table.name, snapshot_id)
+        return cls(read, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 
     def __str__(self) -> str:
         return f"{self.table}: {self.read} of {self.total} files"
@@ -73,7 +74,7 @@ class BoundTable:
     @property
     def reads(self) -> tuple[FilesRead, ...]:
         """The files that are read."""
-        return (FilesRead.from_plan(TableAt(self.lake, self.table.schema_name, self.table.name, self.version.snapshot_id), self.plan),)
+        return (FilesRead.from_plan(self.lake, self.table, self.version.snapshot_id, self.plan),)
 
 
 @dataclass(frozen=True)

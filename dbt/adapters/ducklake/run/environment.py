@@ -17,7 +17,7 @@ from ..format.identifiers import fold, spark_literal
 from ..format.objects import Table
 from ..format.timestamps import python_datetime
 from ..lake.context import Context
-from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
+from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
 from ..plan.names import Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
@@ -284,5 +284,4 @@ class Environment:
 
     def note_scan(self, table: Table, plan: ScanPlan) -> None:
         """Record the files that are read of a table that the statement changes."""
-        read = TableAt(self.lake, table.schema_name, table.name, self.transaction.snapshot.snapshot_id)
-        self.reads.append(FilesRead.from_plan(read, plan))
+        self.reads.append(FilesRead.from_plan(self.lake, table, self.transaction.snapshot.snapshot_id, plan))
