@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from ..format.files import ColumnFilter, ScanPlan
@@ -36,9 +36,10 @@ class FilesRead:
     """The total size of the files that are read."""
 
     @classmethod
-    def from_plan(cls, table: TableAt, plan: ScanPlan) -> FilesRead:
-        """Return the files that a scan plan reads."""
-        return cls(table, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
+    def from_plan(cls, lake: str, table: Table, snapshot_id: int, plan: ScanPlan) -> FilesRead:
+        """Return the files that a scan plan of a table reads."""
+        read = TableAt(lake, table.schema_name, table.name, snapshot_id)
+        return cls(read, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 
     def __str__(self) -> str:
         return f"{self.table}: {self.read} of {self.total} files"
@@ -71,32 +72,16 @@ class BoundTable:
     """The names of columns that are NULL in rows of encrypted files, because no one needs their values; see `Bound.without`."""
 
     @property
-    def reads(self) -> Iterator[FilesRead]:
+    def reads(self) -> tuple[FilesRead, ...]:
         """The files that are read."""
-        yield FilesRead.from_plan(TableAt(self.lake, self.table.schema_name, self.table.name, self.version.snapshot_id), self.plan)
+        return (FilesRead.from_plan(self.lake, self.table, self.version.snapshot_id, self.plan),)
 
 
 @dataclass(frozen=True)
-class _WithBody:
-    """A relation or function that reads what its text reads."""
-
-    body: Bound
-
-    @property
-    def reads(self) -> Iterator[FilesRead]:
-        """The files that are read."""
-        yield from self.body.reads
-
-    @property
-    def depends_on(self) -> Iterator[RowsRead]:
-        """The rows that the text reads."""
-        yield from self.body.depends_on
-
-
-@dataclass(frozen=True)
-class BoundQuery(_WithBody):
+class BoundQuery:
     """A view of a lake, or a temporary view: its query, and the names of its columns if it renames them."""
 
+    body: Bound
     columns: tuple[str, ...]
     user_name: str = field(compare=False)
     view: View | None = field(default=None, compare=False, repr=False)
@@ -123,19 +108,18 @@ class BoundCall:
     schema: str
     version: Version
     user_name: str = field(compare=False)
-    reads: tuple[FilesRead, ...] = field(default=(), compare=False)
 
     @property
-    def depends_on(self) -> Iterator[RowsRead]:
+    def depends_on(self) -> tuple[RowsRead, ...]:
         """All rows for the functions that list tables and files; the other functions do not depend on current rows."""
-        if self.function in ("table_info", "list_files"):
-            yield RowsRead(self.lake, None)
+        return (RowsRead(self.lake, None),) if self.function in ("table_info", "list_files") else ()
 
 
 @dataclass(frozen=True)
-class BoundFunction(_WithBody):
+class BoundFunction:
     """A function of the lake that is called in an expression: its parameters and body as text."""
 
+    body: Bound
     user_name: str
 
 
@@ -159,17 +143,37 @@ class Bound:
         return hash(self.pieces)
 
     @property
+    def relations(self) -> Iterator[BoundRelation]:
+        """The values in the order of the text."""
+        return (piece for piece in self.pieces if not isinstance(piece, str))
+
+    @property
+    def all_relations(self) -> Iterator[BoundRelation]:
+        """The values in the order of the text, each followed by those in its own text."""
+        for relation in self.relations:
+            yield relation
+            if isinstance(relation, BoundQuery | BoundFunction):
+                yield from relation.body.all_relations
+
+    @property
     def has_fixed_columns(self) -> bool:
         """Whether equal values have the same columns: neither the text nor one of its views names a relation that only Spark knows."""
-        bodies = (each.body for each in self.relations if isinstance(each, BoundQuery))
-        return not self.names_spark and all(body.has_fixed_columns for body in bodies)
+        return not self.names_spark and not any(each.body.names_spark for each in self.all_relations if isinstance(each, BoundQuery))
 
     @property
     def reads_lake(self) -> bool:
         """Whether the text or one of its views reads a table or function of a lake."""
-        return any(
-            isinstance(each, BoundTable | BoundCall) or (isinstance(each, _WithBody) and each.body.reads_lake) for each in self.relations
-        )
+        return any(isinstance(each, BoundTable | BoundCall) for each in self.all_relations)
+
+    @property
+    def reads(self) -> Iterator[FilesRead]:
+        """The files that are read; those of a table once for each place that names it."""
+        return (read for each in self.all_relations if isinstance(each, BoundTable | BoundRows) for read in each.reads)
+
+    @property
+    def depends_on(self) -> Iterator[RowsRead]:
+        """The rows whose change by a concurrent writer could change the result."""
+        return (rows for each in self.all_relations if isinstance(each, BoundTable | BoundRows | BoundCall) for rows in each.depends_on)
 
     def text(self, name_of: Callable[[BoundRelation], str]) -> str:
         """Return the text with a name, quoted for Spark, for each value."""
@@ -181,37 +185,17 @@ class Bound:
         Args:
             unneeded: name of a table's scan plan → the names of the columns.
         """
-        return _without(self, unneeded, {})
 
-    @property
-    def relations(self) -> Iterator[BoundRelation]:
-        """The values in the order of the text."""
-        return (piece for piece in self.pieces if not isinstance(piece, str))
+        @cache  # views can contain one another many times
+        def without(bound: Bound) -> Bound:
+            return Bound(tuple(map(changed, bound.pieces)), bound.names_spark)
 
-    @property
-    def reads(self) -> Iterator[FilesRead]:
-        """The files that are read; those of a table once for each place that names it."""
-        for relation in self.relations:
-            yield from relation.reads
+        def changed(piece: str | BoundRelation) -> str | BoundRelation:
+            match piece:
+                case BoundTable():
+                    return replace(piece, unneeded=unneeded.get(piece.plan.name, frozenset()))
+                case BoundQuery() | BoundFunction():
+                    return replace(piece, body=without(piece.body))
+            return piece
 
-    @property
-    def depends_on(self) -> Iterator[RowsRead]:
-        """The rows whose change by a concurrent writer could change the result."""
-        for relation in self.relations:
-            yield from relation.depends_on
-
-
-def _without(bound: Bound, unneeded: Mapping[str, frozenset[str]], known: dict[Bound, Bound]) -> Bound:
-    """Return a text whose tables are read without some columns; `known` has results, because views can contain one another many times."""
-
-    def changed(piece: str | BoundRelation) -> str | BoundRelation:
-        match piece:
-            case BoundTable():
-                return replace(piece, unneeded=unneeded.get(piece.plan.name, frozenset()))
-            case BoundQuery() | BoundFunction():
-                return replace(piece, body=_without(piece.body, unneeded, known))
-        return piece
-
-    if bound not in known:
-        known[bound] = Bound(tuple(map(changed, bound.pieces)), bound.names_spark)
-    return known[bound]
+        return without(self)

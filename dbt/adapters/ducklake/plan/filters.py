@@ -49,6 +49,7 @@ _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ,
     exp.NullSafeEQ: exp.NullSafeEQ,
 }
+_CHANGING_CLAUSES = ("pivots", "joins", "laterals", "sample", "hints", "partition", "rows_from", "changes")
 _MAX_VALUES = 1000
 """A longer IN list becomes one range."""
 
@@ -296,17 +297,12 @@ def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int
         yield start, _Site(alias, others, nullable, conjuncts)
 
 
-def _is_plain(node: exp.Expr) -> bool:
-    """Whether a node is a name, perhaps with alias and time travel, without clauses that change its rows or columns."""
-    alias = node.args.get("alias")
-    if not isinstance(node, exp.Table) or (alias is not None and alias.args.get("columns")):
-        return False
-    return not any(node.args.get(key) for key in ("pivots", "joins", "laterals", "sample", "hints", "partition", "rows_from", "changes"))
-
-
 def _start(node: exp.Expr, skipped: int) -> int | None:
-    """Return the offset at which the name of a plain relation begins; None for anything else."""
-    if not _is_plain(node) or not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+    """Return the offset at which the name of a relation begins; None for anything but a name, perhaps with alias and time travel."""
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        return None
+    alias = node.args.get("alias")
+    if (alias is not None and alias.args.get("columns")) or any(node.args.get(key) for key in _CHANGING_CLAUSES):
         return None
     start = node.parts[0].meta.get("start")
     return None if start is None else start + skipped

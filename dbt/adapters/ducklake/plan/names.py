@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ..errors import NotFoundError, StatementError
 from ..format.identifiers import INFORMATION_SCHEMA, fold
@@ -36,13 +37,17 @@ Temporary = Mapping[str, TemporaryView | BoundRows]
 """The temporary views of a session by their folded names."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """The lake, schema and name of a relation that may or may not exist."""
+class Place(NamedTuple):
+    """The names of the lake, the schema and the name of a relation that may or may not exist."""
 
     names: Names
     schema: str
     name: str
+
+    def is_same(self, other: Place) -> bool:
+        """Whether this is the same place of the same lake."""
+        parts = self.names.lake, fold(self.schema), fold(self.name)
+        return parts == (other.names.lake, fold(other.schema), fold(other.name))
 
 
 @dataclass(frozen=True)
@@ -124,10 +129,7 @@ class Names:
         if view is not None:
             return self.temporary_view(other) is view
         first, second = self._located(one), self._located(other)
-        if first is None or second is None:
-            return False
-        parts = ((each.names.lake, fold(each.schema), fold(each.name)) for each in (first, second))
-        return next(parts) == next(parts)
+        return first is not None and second is not None and first.is_same(second)
 
     def place(self, name: Name) -> Place:
         """Return the place of a relation that a statement creates or changes.
@@ -139,21 +141,6 @@ class Names:
         if place is None:
             raise StatementError(f"{name} is in no lake; {self.known}, and only tables and views of a lake can be changed")
         return place
-
-    def schema_place(self, name: Name | None) -> tuple[Names, str]:
-        """Return (names of its lake, schema) for a name of one or two parts; without a name the current schema.
-
-        Raises:
-            StatementError: the name belongs to no lake.
-        """
-        if name is None:
-            return self, self.schema
-        if len(name.parts) == 1:
-            return self, name.parts[0]
-        owner = self.in_lake(name.parts[0]) if len(name.parts) == 2 else None
-        if owner is None:
-            raise StatementError(f"schema {name} is in no lake; {self.known}")
-        return owner, name.parts[1]
 
     def find(self, name: Name, at: TimeTravel | None = None) -> Found | None:
         """Return the relation of a lake that a name in a query means; None for a temporary view and for a name that Spark resolves.
@@ -167,16 +154,13 @@ class Names:
         owner, schema = place.names, place.schema
         view = owner.view if at is None else owner.lakes.view_at(owner.lake, at)
         relation = view.find(schema, place.name)
-        parts = len(name.parts)
-        if relation is None and parts > 1 and fold(schema) == INFORMATION_SCHEMA and view.schema(schema) is None:
-            relation = information_view(place.name, owner.lake, view)
-        if relation is not None:
-            return Found(owner, view, relation)
-        if parts == 1 or (parts == 2 and view.schema(schema) is None):
-            return None
-        if view.schema(schema) is None:
-            raise NotFoundError("schema", schema, f"It is needed for {name}; CREATE SCHEMA {schema} creates it")
-        raise NotFoundError("table or view", str(name))
+        if relation is None and len(name.parts) > 1:
+            if view.schema(schema) is not None:
+                raise NotFoundError("table or view", str(name))
+            relation = information_view(place.name, owner.lake, view) if fold(schema) == INFORMATION_SCHEMA else None
+            if relation is None and len(name.parts) == 3:
+                raise NotFoundError("schema", schema, f"It is needed for {name}; CREATE SCHEMA {schema} creates it")
+        return None if relation is None else Found(owner, view, relation)
 
     def function(self, name: Name) -> tuple[Names, Function] | None:
         """Return the function of a lake that a name of two or three parts means; None for a name that Spark resolves."""

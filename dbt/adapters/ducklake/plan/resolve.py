@@ -167,9 +167,10 @@ class _Resolver:
             return filters_for_reference(sql, reference, table, self._known_table, self.planning.settings())
 
         lake, version = found.names.lake, version_of(found.names, found.view)
-        scan = self.planning.plans.scan(lake, found.view, version, table, needed)
-        depends_on = (RowsRead(lake, table.table_id, scan.needed),) if found.is_current else ()
-        return BoundTable(lake, table.table_id, version, scan.pruned_by, virtual, table, scan.plan, str(reference.name), depends_on)
+        plan, filters = self.planning.plans.scan(lake, found.view, version, table, needed)
+        depends_on = (RowsRead(lake, table.table_id, filters),) if found.is_current else ()
+        pruned_by = filters if plan.pruned_files else ()  # if no file was left out, the rows are those of a scan without filters
+        return BoundTable(lake, table.table_id, version, pruned_by, virtual, table, plan, str(reference.name), depends_on)
 
     def _known_table(self, other: Reference) -> Table | None:
         """Return the table that another reference in the same SQL means."""

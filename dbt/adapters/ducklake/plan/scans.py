@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..format.files import ScanPlan
 from ..format.objects import Table
@@ -14,19 +13,6 @@ MAX_PLANS = 8
 """How many plans of one version of a table are cached, for different filters; then the oldest is dropped."""
 
 
-@dataclass(frozen=True)
-class Scan:
-    """How a table is read."""
-
-    plan: ScanPlan
-    needed: Filters
-
-    @property
-    def pruned_by(self) -> Filters:
-        """The filters that left out files; empty if no file was left out."""
-        return self.needed if self.plan.pruned_files else ()
-
-
 class ScanPlans:
     """The scan plans of a session. Not thread-safe."""
 
@@ -34,8 +20,8 @@ class ScanPlans:
         self._known: dict[tuple[str, int, Version], dict[Filters, ScanPlan]] = {}
         self._planned_at: dict[str, int] = {}
 
-    def scan(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> Scan:
-        """Return how to read a table.
+    def scan(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> tuple[ScanPlan, Filters]:
+        """Return how to read a table, and the filters that were used to leave out files, even if none was left out.
 
         Args:
             lake: the name of its lake.
@@ -57,18 +43,18 @@ class ScanPlans:
             if len(plans) >= MAX_PLANS:
                 del plans[next(iter(plans))]
             plans[filters] = plan
-        return Scan(plans[filters], filters)
+        return plans[filters], filters
 
-    def _first(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> Scan:
-        used: list[Filters] = []
+    def _first(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> tuple[ScanPlan, Filters]:
+        filters: Filters = ()
 
         def within() -> Filters:
-            used.append(needed())
-            return used[-1]
+            nonlocal filters
+            filters = needed()
+            return filters
 
         plan = view.scan_plan(table, within=within)
-        filters = used[-1] if used else ()
         # plans for earlier staged changes of this table are dropped
         others = {key: plans for key, plans in self._known.items() if key[:2] != (lake, table.table_id) or key[2].revision is None}
         self._known = others | {(lake, table.table_id, version): {filters: plan}}
-        return Scan(plan, filters)
+        return plan, filters

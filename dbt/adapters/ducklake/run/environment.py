@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..catalog.transaction.transaction import Transaction
+from ..errors import StatementError
 from ..format.files import ScanPlan
 from ..format.identifiers import fold, spark_literal
 from ..format.objects import Table
 from ..format.timestamps import python_datetime
 from ..lake.context import Context
-from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
+from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
 from ..plan.names import Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
@@ -195,13 +196,23 @@ class Environment:
         Raises:
             StatementError: the name belongs to no lake.
         """
-        place = self.names.place(name)
-        return self.with_names(place.names), place.schema, place.name
+        names, schema, relation = self.names.place(name)
+        return self.with_names(names), schema, relation
 
     def schema_place(self, name: Name | None) -> tuple[Environment, str]:
-        """Return (environment in its lake, schema) for a name of one or two parts; without a name the current schema."""
-        names, schema = self.names.schema_place(name)
-        return self.with_names(names), schema
+        """Return (environment in its lake, schema) for a name of one or two parts; without a name the current schema.
+
+        Raises:
+            StatementError: the name belongs to no lake.
+        """
+        if name is None:
+            return self, self.schema
+        if len(name.parts) == 1:
+            return self, name.parts[0]
+        owner = self.in_lake(name.parts[0]) if len(name.parts) == 2 else None
+        if owner is None:
+            raise StatementError(f"schema {name} is in no lake; {self.names.known}")
+        return owner, name.parts[1]
 
     def localized(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call; a timestamp without a zone gets the session's zone."""
@@ -273,5 +284,4 @@ class Environment:
 
     def note_scan(self, table: Table, plan: ScanPlan) -> None:
         """Record the files that are read of a table that the statement changes."""
-        read = TableAt(self.lake, table.schema_name, table.name, self.transaction.snapshot.snapshot_id)
-        self.reads.append(FilesRead.from_plan(read, plan))
+        self.reads.append(FilesRead.from_plan(self.lake, table, self.transaction.snapshot.snapshot_id, plan))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -51,13 +50,10 @@ class Registering:
     """Whether the statement may ask for the file of a row."""
 
 
-@dataclass(frozen=True)
-class _TableView:
-    """A table, and what decides how it is read and analyzed."""
-
-    table: BoundTable
-    settings: Settings
-    names_files: bool
+_Registered = BoundTable | BoundQuery | BoundCall | BoundFunction
+"""The relations that are registered. The session has already registered `BoundRows`."""
+_Key = tuple[_Registered, Settings, bool]
+"""A relation, and what decides how it is read and analyzed: the settings, and whether the statement may ask for files."""
 
 
 class ScanRegistry:
@@ -66,11 +62,10 @@ class ScanRegistry:
     def __init__(self) -> None:
         self.user_names: dict[str, str] = {}
         """The user's name of each view or function, for error messages."""
-        self._tables: OrderedDict[_TableView, str] = OrderedDict()
-        self._others: dict[tuple[BoundRelation, bool], str] = {}
-        """The views and functions of the current statement without those of tables, by value and whether they may ask for files."""
-        self._used: list[_TableView] = []
-        """Those of the current statement."""
+        self._used: dict[_Key, str] = {}
+        """The names of the views and functions of the current statement, the last used last."""
+        self._kept: dict[_Key, str] = {}
+        """The names of the views of tables of previous statements, the last used last."""
         self._numbers = itertools.count(1)
 
     def text(self, bound: Bound, how: Registering) -> str:
@@ -86,7 +81,8 @@ class ScanRegistry:
     @property
     def reads_encrypted(self) -> bool:
         """Whether the current statement reads encrypted files; those of a lake are all encrypted or all not."""
-        return any(view.table.plan.files and view.table.plan.files[0].is_encrypted for view in self._used)
+        plans = (relation.plan for relation, *_ in self._used if isinstance(relation, BoundTable))
+        return any(plan.files and plan.files[0].is_encrypted for plan in plans)
 
     def new_name(self, user_name: str) -> str:
         """Return a name for a view that the caller registers and drops with `forget`; errors show `user_name` instead."""
@@ -109,16 +105,12 @@ class ScanRegistry:
 
     def keep(self) -> None:
         """Never drop the views of the current statement, because Spark keeps its text."""
-        for key in self._used:
-            self._tables.pop(key, None)
         self._used.clear()
-        self._others.clear()
 
     def clear(self) -> None:
         """Forget all views, because Spark has ended."""
-        self._tables.clear()
         self._used.clear()
-        self._others.clear()
+        self._kept.clear()
         self.user_names.clear()
 
     def shrink(self, spark: SparkSession, keep: int = MAX_VIEWS) -> None:
@@ -126,32 +118,29 @@ class ScanRegistry:
         if is_connect(spark):  # Spark Connect analyzes a result again when it is fetched
             self.keep()
             return
-        for (relation, _), name in self._others.items():
-            if isinstance(relation, BoundFunction):
-                self.user_names.pop(name, None)
-                spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {backquoted(name)}")
-            else:
-                self.forget(name, spark)
-        self._others.clear()
+        for key, name in self._used.items():
+            match key[0]:
+                case BoundTable():
+                    self._kept[key] = name
+                case BoundFunction():
+                    self.user_names.pop(name, None)
+                    spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {backquoted(name)}")
+                case _:
+                    self.forget(name, spark)
         self._used.clear()
-        while len(self._tables) > keep:
-            self.forget(self._tables.popitem(last=False)[1], spark)
+        while len(self._kept) > keep:
+            self.forget(self._kept.pop(next(iter(self._kept))), spark)
 
     def _name(self, relation: BoundRelation, how: Registering) -> str:
         if isinstance(relation, BoundRows):
             return relation.view
-        if isinstance(relation, BoundTable):
-            view = _TableView(relation, how.settings, how.names_files)
-            name = self._tables[view] = self._tables.get(view) or self._register(relation, how)
-            self._tables.move_to_end(view)
-            self._used.append(view)
-        else:
-            other = relation, how.names_files
-            name = self._others[other] = self._others.get(other) or self._register(relation, how)
+        key = relation, how.settings, how.names_files
+        name = self._used.pop(key, "") or self._kept.pop(key, "") or self._register(relation, how)
+        self._used[key] = name
         self.user_names[name] = relation.user_name
         return name
 
-    def _register(self, relation: BoundTable | BoundQuery | BoundCall | BoundFunction, how: Registering) -> str:
+    def _register(self, relation: _Registered, how: Registering) -> str:
         match relation:
             case BoundTable():
                 frame = _rows(relation, how)
