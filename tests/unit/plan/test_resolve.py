@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
-from dbt.adapters.ducklake.format.objects import FUNCTION_TAG, Table
+from dbt.adapters.ducklake.format.objects import FUNCTION_TAG, Column, Table
 from dbt.adapters.ducklake.format.paths import new_uuid
 from dbt.adapters.ducklake.plan.bound import Bound, BoundFunction, BoundQuery, BoundTable, RowsRead
 from dbt.adapters.ducklake.plan.names import Names, TemporaryView
@@ -137,6 +137,21 @@ def test_values_are_equal_if_the_rows_are(session: Session) -> None:
     session.write().rollback()
     del session.lakes.transactions["lake"]
     assert session.bound("select * from t") == before
+
+
+def test_without_rows_values_are_equal_if_the_columns_are(session: Session) -> None:
+    session.write().objects.new_view(session.write().schema("main"), "v", "SELECT * FROM t", dialect="spark")  # type: ignore[arg-type]
+    session.commit()
+    text = "select * from v join t using (a) where t.a > 5"
+    before = session.bound(text)
+    add_file(session, 0, 9)
+    session.commit()
+    after = session.bound(text)
+    assert after != before
+    assert after.without_rows() == before.without_rows()
+    assert not any(files.read for files in after.without_rows().reads)
+    session.write().objects.put_table(replace(table_in(session), columns=(*COLUMNS, Column(3, "c", "int32"))))
+    assert session.bound(text).without_rows() != before.without_rows()
 
 
 def test_files_that_no_condition_needs_are_left_out_of_the_value(session: Session) -> None:

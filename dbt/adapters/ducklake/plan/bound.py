@@ -8,8 +8,11 @@ from functools import cache, cached_property
 from typing import Any
 
 from ..format.files import ColumnFilter, ScanPlan
-from ..format.objects import Table, View
+from ..format.objects import Column, Table, View
 from .view import Version
+
+_ANY_VERSION = Version(-1, -1)
+"""The version of a table of which only the columns matter."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class BoundTable:
     """Empty if rows of an earlier snapshot are read, which never change."""
     unneeded: frozenset[str] = frozenset()
     """The names of columns that are NULL in rows of encrypted files, because no one needs their values; see `Bound.without`."""
+    columns: tuple[Column, ...] | None = None
+    """The columns of the table, if only they matter; then it has no rows and no version. See `Bound.without_rows`."""
 
     @property
     def reads(self) -> tuple[FilesRead, ...]:
@@ -185,17 +190,28 @@ class Bound:
         Args:
             unneeded: name of a table's scan plan → the names of the columns.
         """
+        return self._with_tables(lambda table: replace(table, unneeded=unneeded.get(table.plan.name, frozenset())))
 
+    def without_rows(self) -> Bound:
+        """Return the text with tables that have no rows, for its columns alone; the result is the same for all versions of the rows."""
+
+        def empty(table: BoundTable) -> BoundTable:
+            plan = ScanPlan(table.plan.name, table.plan.columns)
+            return replace(table, version=_ANY_VERSION, filters=(), plan=plan, columns=table.table.columns)
+
+        return self._with_tables(empty)
+
+    def _with_tables(self, changed_table: Callable[[BoundTable], BoundTable]) -> Bound:
         @cache  # views can contain one another many times
-        def without(bound: Bound) -> Bound:
+        def changed_text(bound: Bound) -> Bound:
             return Bound(tuple(map(changed, bound.pieces)), bound.names_spark)
 
         def changed(piece: str | BoundRelation) -> str | BoundRelation:
             match piece:
                 case BoundTable():
-                    return replace(piece, unneeded=unneeded.get(piece.plan.name, frozenset()))
+                    return changed_table(piece)
                 case BoundQuery() | BoundFunction():
-                    return replace(piece, body=without(piece.body))
+                    return replace(piece, body=changed_text(piece.body))
             return piece
 
-        return without(self)
+        return changed_text(self)

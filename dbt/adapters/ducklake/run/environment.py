@@ -223,10 +223,13 @@ class Environment:
     # -- SQL -------------------------------------------------------------------------------------------------------------------
 
     def resolve(self, sql: Sql, known: tuple[Name, ...] = (), *, only_columns: bool = False) -> Bound:
-        """Return the text with values for its names; record the files and rows that it reads, unless only its columns matter."""
+        """Return the text with values for its names; record the files and rows that it reads.
+
+        If only its columns matter, nothing is recorded and tables have no rows.
+        """
         bound = resolve(sql, self.names, self.planning, known)
         if only_columns:
-            return bound
+            return bound.without_rows()
         self.reads.extend(bound.reads)
         for rows in bound.depends_on:
             self.lakes.contexts[rows.lake]().transaction.record_read(rows.table_id, rows.filters)
