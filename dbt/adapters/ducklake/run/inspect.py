@@ -27,15 +27,14 @@ def run_show(env: Environment, statement: Show) -> Result:
     what = statement.what.upper()
     if what == "CURRENT NAMESPACE":
         return local("SHOW CURRENT NAMESPACE", [("catalog", "string"), ("namespace", "string")], [(env.lake, env.schema)])
-    if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
+    if what == "SCHEMAS":
         target = env if statement.name is None else env.in_lake(str(statement.name))
         if target is None:
             raise StatementError(f"SHOW SCHEMAS IN {statement.name}: there is no such lake; the lakes are {', '.join(env.lakes.names)}")
         names = sorted(schema.name for schema in target.transaction.schemas() if keep(schema.name))
         return local("SHOW SCHEMAS", [("namespace", "string")], [(name,) for name in names])
     if what == "COLUMNS":
-        if statement.name is None:
-            raise StatementError("SHOW COLUMNS needs a table: SHOW COLUMNS IN schema.table")
+        assert statement.name is not None, "the parser requires it"
         return local("SHOW COLUMNS", [("col_name", "string")], [(c.name,) for c in describe_columns(env, statement.name)])
     target, schema = env.schema_place(statement.name)
     if statement.name is not None:
