@@ -60,7 +60,7 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
     Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now.
     """
     changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
-    missing = changed_files.difference(each.data_file_id for each in rows.files)
+    missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)  # a table may have many files
     if missing and not (rows.pruned_files and base.has_files(table, missing)):
         return True
     inlined = {each.table_name: each.row_ids for each in rows.inlined}
