@@ -1,6 +1,6 @@
 {#
-  The staging queries and strategies are dbt's. The differences: the staging rows are a temporary view, which the merge computes once, and
-  everything is one snapshot of the lake.
+  The strategies are dbt's. The differences: the staging rows come from one join (`ducklake__snapshot_staging_table`) and are a temporary
+  view, which the merge computes once, and everything is one snapshot of the lake.
 #}
 {% materialization snapshot, adapter='ducklake' %}
 
@@ -97,10 +97,7 @@
 {# Adds new columns of the source to the snapshot, and returns the quoted names of all columns to insert. #}
 {% macro fit_snapshot_target(strategy, staging_relation, target_relation) %}
   {%- do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) -%}
-  {%- set helper_columns = ['dbt_change_type', 'dbt_unique_key'] -%}
-  {%- for key in key_columns(strategy.unique_key) -%}
-    {%- do helper_columns.append('dbt_unique_key_' ~ loop.index) -%}
-  {%- endfor -%}
+  {%- set helper_columns = ['dbt_change_type'] + unique_key_aliases(strategy.unique_key) -%}
   {%- set known = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | map('lower') | list -%}
   {%- set missing, names = [], [] -%}
   {%- for column in adapter.get_columns_in_relation(staging_relation) if column.name | lower not in helper_columns -%}
