@@ -40,17 +40,17 @@ def require_own_path(data_path: str) -> None:
         ConfigurationError: another lake may have files there.
     """
     try:
-        names = set(list_folder(data_path)) - {MARK_FILE}
-        marked = bool(names) and owner_of(data_path) is not None
-        # The first schema of a DuckLake is `main`, whose files are in a folder of that name.
-        occupied = marked or ("main" in names and bool(list_folder(data_path + "main/")))
+        names = set(list_folder(data_path))
+        # A lake of which all rows are inlined has its mark alone. The first schema of a DuckLake is `main`, whose files are in a folder of
+        # that name.
+        occupied = MARK_FILE in names or ("main" in names and bool(list_folder(data_path + "main/")))
     except (OSError, ValueError) as error:
         logger.warning("the data path %s could not be searched for another lake's files: %s", data_path, error)
         return
     if occupied:
         raise ConfigurationError(
             f"the data path {data_path} already has files of another lake, and two lakes with one data path remove each other's files. "
-            "Choose another data_path, or remove these files if no lake needs them"
+            f"Choose another data_path, or remove these files and {MARK_FILE} if no lake needs them"
         )
 
 
