@@ -82,10 +82,10 @@ def _with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list
     if staged.columns == tuple(columns):
         return list(staged.rows)
     places = {column.column_id: index for index, column in enumerate(staged.columns)}
-    former = {column.column_id: column for column in staged.columns}
+    staged_columns = {column.column_id: column for column in staged.columns}
     return [
         tuple(
-            converted(row[places[column.column_id]], former[column.column_id], column)
+            converted(row[places[column.column_id]], staged_columns[column.column_id], column)
             if column.column_id in places
             else initial_value(column)
             for column in columns
