@@ -69,10 +69,10 @@ def write_mark(catalog: LakeCatalog) -> None:
 
 
 def remove_mark(data_path: str, own: Collection[str]) -> None:
-    """Remove a lake's mark from its former data path, so that another lake can use it; a failure is only logged.
+    """Remove a lake's mark from its earlier data path, so that another lake can use it; a failure is only logged.
 
     Args:
-        data_path: the former data path.
+        data_path: the earlier data path.
         own: the uuids of the lake's schemas. The mark of another lake is kept.
     """
     try:
@@ -80,7 +80,7 @@ def remove_mark(data_path: str, own: Collection[str]) -> None:
             remove([with_separator(data_path) + MARK_FILE])
     except (OSError, ValueError) as error:
         logger.warning(
-            "the former data path %s still has the mark of this lake: %s. Remove %s there before another lake uses it",
+            "the earlier data path %s still has the mark of this lake: %s. Remove %s there before another lake uses it",
             data_path,
             error,
             MARK_FILE,
