@@ -63,14 +63,14 @@ class Both:
         return dict(self.duck.execute(f"SELECT {key}, rowid FROM {table} ORDER BY ALL").fetchall())
 
     def snapshots(self) -> int:
-        return self.duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone()[0]
+        return int(self.duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchall()[0][0])
 
     def check_history(self, table: str) -> None:
         """Assert that the table has equal rows on both sides at every snapshot that contains it."""
         first = self.duck.execute(
             "SELECT min(snapshot_id) FROM ducklake_snapshots('lake') WHERE list_contains(changes['tables_created'], ?) ", [f"main.{table}"]
-        ).fetchone()[0]
-        last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
+        ).fetchall()[0][0]
+        last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchall()[0][0]
         assert first is not None
         versions = range(first, last + 1)
         ours = self.ours_at(table, versions)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .history import BEGIN, COMMIT, ROLLBACK, Kind, Script, Statement, Step
+from .history import BEGIN, COMMIT, ROLLBACK, Actor, Kind, Script, Statement, Step
 from .statements import TEMPORARY_VIEW
 
+_ACTORS: dict[str, Actor] = {"A": "A", "B": "B", "duckdb": "duckdb"}
 _TRANSACTION = {statement.text: statement for statement in (BEGIN, COMMIT, ROLLBACK)}
 _FIRST_WORDS = {
     "SELECT": Kind.QUERY,
@@ -29,8 +30,7 @@ def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Scrip
 
 def _step(line: str) -> Step:
     actor, text = line.split(None, 1)
-    assert actor in ("A", "B", "duckdb")
-    return Step(actor, statement(text))
+    return Step(_ACTORS[actor], statement(text))
 
 
 def statement(text: str) -> Statement:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.ducklake.format.buckets import is_reliable
+from dbt.adapters.ducklake.format.types import DataType
 
 from . import values
 from .shape import ColumnShape, Shape, TableShape
-from .values import INTEGERS, DataType, Dialect, defined_type
+from .values import INTEGERS, Dialect, defined_type
 from .words import COLUMNS, SCHEMAS, VIEWS, Maker, Statement, Texts, both, name_of, relation
 
 

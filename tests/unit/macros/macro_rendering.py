@@ -10,8 +10,10 @@ from typing import Any
 
 import dbt.include.global_project as dbt_project
 import dbt.include.spark as spark_project
-from dbt_common.clients.jinja import MacroReturn, get_environment
+from dbt.adapters.contracts.relation import RelationType
+from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions.macros import MacroReturn
 
 import dbt.include.ducklake as our_project
 from dbt.adapters.ducklake.column import DuckLakeColumn
@@ -60,7 +62,10 @@ class Adapter:
         self.behavior = SimpleNamespace(enable_truthy_nulls_equals_macro=SimpleNamespace(no_warn=False))
 
     def dispatch(self, name: str, namespace: str | None = None) -> Callable[..., Any]:
-        return next(self._macros.context[f"{prefix}__{name}"] for prefix in PREFIXES if f"{prefix}__{name}" in self._macros.context)
+        found: Callable[..., Any] = next(
+            self._macros.context[f"{prefix}__{name}"] for prefix in PREFIXES if f"{prefix}__{name}" in self._macros.context
+        )
+        return found
 
     def quote(self, identifier: str) -> str:
         return f"`{identifier}`"
@@ -169,7 +174,7 @@ def one_line(text: str) -> str:
 
 
 def relation(name: str, kind: str = "table") -> DuckLakeRelation:
-    return DuckLakeRelation.create(database="lake", schema="main", identifier=name, type=kind)
+    return DuckLakeRelation.create(database="lake", schema="main", identifier=name, type=RelationType(kind))
 
 
 def columns(**types: str) -> list[DuckLakeColumn]:
