@@ -23,6 +23,8 @@ def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Scrip
 
     Args:
         lines: Such as `A BEGIN`, `duckdb INSERT INTO t VALUES (1, 2)`, `B merge_adjacent_files`, `A expire_snapshots 1`.
+        inlining: The row limit of all clients.
+        setup: Statements that DuckDB runs before, one snapshot for each.
     """
     tables = tuple(f"CREATE TABLE {table} (id INTEGER, n INTEGER)" for table in ("t", "u"))
     return Script(inlining, tables + setup, tuple(_step(line) for line in lines))
