@@ -43,7 +43,7 @@ def manifest_file(request: pytest.FixtureRequest) -> Iterator[None]:
     """Write target/manifest.json only for tests that read it (mark `manifest_file`), because that takes longer than a small run."""
     with pytest.MonkeyPatch.context() as patch:
         if not FULL_MATRIX and request.node.get_closest_marker("manifest_file") is None:
-            patch.setattr(Manifest, "write", lambda self, path: None)
+            patch.setattr(Manifest, "write", lambda _self, _path: None)
         yield
 
 
@@ -67,7 +67,7 @@ def profile_user() -> None:
 
 
 @pytest.fixture(scope="class")  # type: ignore[no-redef]  # instead of the suite's
-def project(project_setup: TestProjInfo, project_files: None) -> Iterator[TestProjInfo]:
+def project(project_setup: TestProjInfo, project_files: None) -> Iterator[TestProjInfo]:  # noqa: ARG001 (writes the models)
     """The suite's project. SQL that tests run directly is written for PostgreSQL and is translated word by word."""
     run_sql: Callable[..., Any] = project_setup.run_sql
     with pytest.MonkeyPatch.context() as patch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -102,7 +101,7 @@ class Both:
 
 
 @pytest.fixture
-def both(catalog: CatalogUnderTest, lake: LakeSession, tmp_path: Path) -> Iterator[Both]:
+def both(catalog: CatalogUnderTest, lake: LakeSession) -> Iterator[Both]:
     duck = connect_duckdb(catalog)
     duck.execute("USE lake")
     yield Both(lake, duck)

@@ -256,7 +256,7 @@ def test_a_column_that_is_added_again_has_a_new_id(busy: Busy) -> None:
     assert len(ids) == 2
 
 
-def test_updates_keep_row_ids(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
+def test_updates_keep_row_ids(duck: duckdb.DuckDBPyConnection) -> None:
     assert duck.execute("SELECT count(*) FROM t WHERE a < 40 AND rowid <> a").fetchone() == (0,)
     feed = duck.execute(
         "SELECT change_type, count(*) FROM ducklake_table_changes('lake', 'main', 't', 3, 3) GROUP BY 1 ORDER BY 1"

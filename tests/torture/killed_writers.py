@@ -58,7 +58,7 @@ def load_seed(session: LakeSession, number: int, chance: random.Random) -> None:
     session.load_seed("main", "rebuilt", [("number", "int")], [(number,)] * chance.choice([2, 100]))
 
 
-def change_definitions(session: LakeSession, number: int, chance: random.Random) -> None:
+def change_definitions(session: LakeSession, number: int, _: random.Random) -> None:
     session.execute(f"CREATE TABLE made_{number} (number INT)")
     session.execute("ALTER TABLE debit ADD COLUMN more INT DEFAULT 1")
     session.execute("ALTER TABLE debit DROP COLUMN more")
@@ -69,7 +69,7 @@ def build_table(session: LakeSession, number: int, chance: random.Random) -> Non
     session.execute(f"CREATE OR REPLACE TABLE rebuilt AS SELECT {number} AS number FROM range({chance.choice([5, 3000])})")
 
 
-def insert_query(session: LakeSession, number: int, chance: random.Random) -> None:
+def insert_query(session: LakeSession, number: int, _: random.Random) -> None:
     for name in ("debit", "credit"):
         session.execute(f"INSERT INTO {name} SELECT {number}, id % 7 FROM range({1000 + number})")
 

@@ -61,7 +61,7 @@ class Adapter:
         self.columns: dict[str, list[DuckLakeColumn]] = {}
         self.behavior = SimpleNamespace(enable_truthy_nulls_equals_macro=SimpleNamespace(no_warn=False))
 
-    def dispatch(self, name: str, namespace: str | None = None) -> Callable[..., Any]:
+    def dispatch(self, name: str, _namespace: str | None = None) -> Callable[..., Any]:
         found: Callable[..., Any] = next(
             self._macros.context[f"{prefix}__{name}"] for prefix in PREFIXES if f"{prefix}__{name}" in self._macros.context
         )
@@ -86,7 +86,7 @@ class Adapter:
     def merge_plan(self, configs: Any, unique_key: Any, update: list[str], columns: list[str], source: DuckLakeRelation) -> MergePlan:
         return plan(configs, unique_key, update, columns, lambda: [column.name for column in self.get_columns_in_relation(source)])
 
-    def check_foreign_configs(self, config: Any, columns: Any) -> str:
+    def check_foreign_configs(self, _config: Any, _columns: Any) -> str:
         return ""
 
     def type(self) -> str:
@@ -135,7 +135,7 @@ class Macros:
             api=SimpleNamespace(Column=DuckLakeColumn, Relation=DuckLakeRelation),
             statement=self._statement,
             render=lambda text: text,
-            log=lambda *args, **kwargs: "",
+            log=lambda *_, **__: "",
             this=relation("model"),
             execute=True,
         )
@@ -163,7 +163,7 @@ class Macros:
     def _return(value: Any) -> None:
         raise MacroReturn(value)
 
-    def _statement(self, *args: Any, caller: Callable[[], str], **kwargs: Any) -> str:
+    def _statement(self, *_: Any, caller: Callable[[], str], **__: Any) -> str:
         self.statements.append(one_line(caller()))
         return ""
 
