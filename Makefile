@@ -14,7 +14,7 @@ SEED ?=
 
 BIN := $(abspath $(VENV))/bin
 
-.PHONY: help venv test test-all unit differential concurrency torture matrix lint demo bench clean
+.PHONY: help venv test test-all nightly unit differential concurrency torture matrix lint demo bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -31,6 +31,8 @@ test: unit ## run all tests, each on the catalog databases that matter for it (A
 
 test-all: ## run all tests on all catalog databases, TPC-H, and STEPS random steps on each: for nightly runs
 	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test
+
+nightly: test-all torture matrix docs ## run everything: all tests, the torture run, the matrix of versions, the documentation site
 
 unit: venv ## run the tests that need no Java, and print what they cover
 	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(ARGS)

@@ -111,7 +111,7 @@ def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def _row(connection: sqlite3.Connection, table: str, columns: list[str]) -> int | None:
-    """Return the newest live row of the table, of the table `victim` where that is said."""
+    """Return the newest live row of the metadata table; if its rows belong to tables, that of the table `victim`."""
     conditions = ["end_snapshot IS NULL"] if "end_snapshot" in columns else []
     owner = next((each for each in ("table_id", "object_id") if each in columns), None)
     if owner is not None:

@@ -142,7 +142,7 @@ class TestReport:
 class TestMovingFromDuckDB:
     def test_a_project_of_dbt_duckdb_runs_on_a_lake(self, tmp_path: Path) -> None:
         models = {
-            "orders": "{{ config(materialized='incremental', unique_key='id') }} select {{ var('n') }} as id, 'run {{ var('n') }}' as said",
+            "orders": "{{ config(materialized='incremental', unique_key='id') }} select {{ var('n') }} as id, 'run {{ var('n') }}' as message",
             "counted": "{{ config(materialized='table') }} select count(*) as orders from {{ ref('orders') }}",
             "seen": "{{ config(materialized='view') }} select id * 2 as twice from {{ ref('orders') }}",
         }

@@ -121,7 +121,7 @@ def test_history_of_columns(both: Both) -> None:
     both.duckdb("DELETE FROM t WHERE id % 4 = 0")
     both.spark("UPDATE t SET a = 'updated' WHERE id < 6")
     both.spark("DELETE FROM t WHERE id = 13")
-    assert is_local(both, "t"), "a renamed column, one with a former name of another, deletes of both, embedded row ids"
+    assert is_local(both, "t"), "a renamed column, one with the earlier name of another, deletes of both, embedded row ids"
     both.duckdb("ALTER TABLE t DROP COLUMN s")
     both.duckdb("ALTER TABLE t ALTER b SET DATA TYPE BIGINT")
     both.duckdb("INSERT INTO t VALUES (99, 9999999999, 'big')")

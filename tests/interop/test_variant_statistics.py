@@ -145,12 +145,12 @@ def test_duckdb_finds_every_row_after_either_writer(filed: Both) -> None:
     t.after("ALTER TABLE t ADD COLUMN w VARIANT", '"a" "c"."d"')
     t.after('INSERT INTO t VALUES (70, parse_json(\'{"b": "x", "a": 7, "c": 1}\'), parse_json(\'{"a": 3}\'))', '"a"')
     assert "w" not in extra_stats(filed, "t", "ducklake_table_column_stats")
-    before, former = filed.snapshots() - 1, set(file_rows(filed, "t"))
+    before, rows_before = filed.snapshots() - 1, set(file_rows(filed, "t"))
     t.after("MERGE INTO t USING (SELECT 71 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, v) VALUES (71, parse_json('7'))", "")
     t.after("INSERT INTO t VALUES (72, {'a': 5::BIGINT}::VARIANT, NULL)", "", by_duckdb=True)
     t.after("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0)", "", by_duckdb=True)
     t.after(f"CALL ducklake_rollback('lake', version => {before}, table_name => 't')", "")
-    assert set(file_rows(filed, "t")) == former
+    assert set(file_rows(filed, "t")) == rows_before
     t.after("CALL expire_snapshots(older_than => now())", "")
     t.after("DELETE FROM t", "")
 

@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.catalog.store.location import parse_location
 from tests.duckdb_instances import open_duckdb
 from tests.frozen import FrozenLake
 
-_MOMENTS = ("snapshot_time", "schedule_start")
+_TIMES = ("snapshot_time", "schedule_start")
 
 
 def tables_of(lake: FrozenLake) -> dict[str, list[dict[str, Any]]]:
@@ -30,7 +30,7 @@ def tables_of(lake: FrozenLake) -> dict[str, list[dict[str, Any]]]:
             result = connection.execute(f'SELECT * FROM lake."{name}"')
             columns = [column[0] for column in result.description]
             found[name] = [
-                {key: _plain(value) for key, value in zip(columns, row, strict=True) if key not in _MOMENTS} for row in result.fetchall()
+                {key: _plain(value) for key, value in zip(columns, row, strict=True) if key not in _TIMES} for row in result.fetchall()
             ]
         return found
 

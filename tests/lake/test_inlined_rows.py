@@ -56,13 +56,13 @@ def test_constants_are_inlined(session: LakeSession, duck: duckdb.DuckDBPyConnec
 
 
 def test_small_results_defaults_and_not_null(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
-    session.execute("CREATE TABLE made AS SELECT 1 AS id, TIMESTAMP '2020-01-02 03:04:05+00' AS moment, array('x', NULL) AS l")
+    session.execute("CREATE TABLE made AS SELECT 1 AS id, TIMESTAMP '2020-01-02 03:04:05+00' AS created, array('x', NULL) AS l")
     session.execute("CREATE TABLE t (a INT NOT NULL, b STRING DEFAULT 'd')")
     session.execute("INSERT INTO t (a) VALUES (1)")
     with pytest.raises(DataError, match="NOT NULL"):
         session.execute("INSERT INTO t VALUES (CAST(NULL AS INT), 'x')")
     assert in_files(session, "made") == in_files(session, "t") == 0
-    assert duck.execute("SELECT id, moment::VARCHAR, l FROM made").fetchall() == [(1, "2020-01-02 03:04:05+00", ["x", None])]
+    assert duck.execute("SELECT id, created::VARCHAR, l FROM made").fetchall() == [(1, "2020-01-02 03:04:05+00", ["x", None])]
     assert duck.execute("SELECT * FROM t").fetchall() == [(1, "d")]
 
 

@@ -13,7 +13,7 @@ CATALOGS = [*EVERY_DATABASE, METADATA_SCHEMA]
 
 COLUMNS = (
     "id INT, yes BOOLEAN, tiny TINYINT, small SMALLINT, big BIGINT, single FLOAT, wide DOUBLE, amount DECIMAL(38, 5), name STRING, "
-    "raw BINARY, day DATE, moment TIMESTAMP, wall TIMESTAMP_NTZ, list ARRAY<STRING>, pair STRUCT<x: INT, `y z`: STRING>, "
+    "raw BINARY, day DATE, created TIMESTAMP, wall TIMESTAMP_NTZ, list ARRAY<STRING>, pair STRUCT<x: INT, `y z`: STRING>, "
     "named MAP<STRING, DECIMAL(5, 2)>"
 )
 ROWS = {

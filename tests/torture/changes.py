@@ -137,7 +137,7 @@ class Chain:
         self._new += 1 + len(written) // 50
 
     def kill(self) -> str:
-        """Kill a command at a random moment after it has begun to build."""
+        """Kill a command at a random time after it has begun to build."""
         publish = self._chance.choice(["node", "run", "tested"])
         print(f"  kill: {publish}", file=sys.stderr)
         process = start_dbt(self._folder, "build", "--vars", f"publish: {publish}")

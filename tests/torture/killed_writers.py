@@ -1,7 +1,7 @@
-"""Writers that are killed at random moments, and many writers at once: each transaction is in the lake as a whole, once, or not at all.
+"""Writers that are killed at random times, and many writers at once: each transaction is in the lake as a whole, once, or not at all.
 
 The writers without Spark are killed KILLS times on each catalog database, those with Spark SPARK_KILLS times, and `dbt build` DBT_KILLS times.
-Then WRITERS processes, each fourth of them DuckDB, commit COMMITS times each. KILLS_SEED repeats the choices, but not the moments.
+Then WRITERS processes, each fourth of them DuckDB, commit COMMITS times each. KILLS_SEED repeats the choices, but not the times.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def test_a_command_that_hangs_is_ended_with_its_processes(tmp_path: Path) -> Non
     with pytest.raises(TrialError, match=r"took longer than 1 s:\nstarted"):
         run(["/bin/sh", "-c", SLEEPING], tmp_path, {"PATH": "/usr/bin:/bin"}, 1)
     assert time.monotonic() - started < 20
-    while is_sleeping() and time.monotonic() - started < 20:  # a killed process ends a moment later
+    while is_sleeping() and time.monotonic() - started < 20:  # a killed process ends a little later
         time.sleep(0.05)
     assert not is_sleeping()
 

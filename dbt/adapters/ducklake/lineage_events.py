@@ -196,8 +196,8 @@ def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
     }
     if dataset.columns:
         fields = [
-            schema_dataset.SchemaDatasetFacetFields(name, type=type_, description=comment, ordinal_position=place)
-            for place, (name, type_, comment) in enumerate(dataset.columns, start=1)
+            schema_dataset.SchemaDatasetFacetFields(name, type=type_, description=comment, ordinal_position=position)
+            for position, (name, type_, comment) in enumerate(dataset.columns, start=1)
         ]
         facets["schema"] = schema_dataset.SchemaDatasetFacet(fields, producer=PRODUCER)
     if dataset.version is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
@@ -15,7 +15,6 @@ from .errors import DuckLakeError
 from .provenance import provenance_of
 
 if TYPE_CHECKING:
-    from .credentials import DuckLakeCredentials
     from .session import Lake
 
 NODE, TESTED, RUN = "node", "tested", "run"
@@ -32,6 +31,13 @@ _MAX_NAMES = 5
 """The number of names in a message."""
 
 
+class Profile(Protocol):
+    """The fields of a profile that decide it."""
+
+    publish: str | None
+    publish_on: str | None
+
+
 @dataclass(frozen=True)
 class Publishing:
     """The `publish` and `publish_on` of a command."""
@@ -42,11 +48,11 @@ class Publishing:
     """Whether `--vars` sets `publish`, which then holds for every node."""
 
     @classmethod
-    def of(cls, credentials: DuckLakeCredentials, config: Any = None) -> Publishing:
+    def of(cls, profile: Profile, config: Any = None) -> Publishing:
         """Return the settings of `--vars`, else of the project's `vars`, else of `+publish` for all its models, else of the profile.
 
         Args:
-            credentials: the profile.
+            profile: the credentials of the target.
             config: dbt's runtime configuration; without it, the profile decides.
 
         Raises:
@@ -54,7 +60,7 @@ class Publishing:
         """
         given = {}
         for name, known in (("publish", PUBLISH), ("publish_on", PUBLISH_ON)):
-            value = next((found[name] for found in _variables(config) if name in found), getattr(credentials, name))
+            value = next((found[name] for found in _variables(config) if name in found), getattr(profile, name))
             if value not in (None, *known):
                 raise DbtRuntimeError(f"`{name}` in the profile or the vars must be one of {', '.join(known)}; it is {value!r}")
             given[name] = value or known[0]

@@ -101,18 +101,18 @@ class TestProvenance(OnALake):
     def models(self):
         return {
             "plain.sql": "{{ config(materialized='table') }} select 1 as a",
-            "said.sql": """{{ config(materialized='table', commit_author='me', commit_message="{{ this.identifier }} on {{ target.name }}",
+            "configured.sql": """{{ config(materialized='table', commit_author='me', commit_message="{{ this.identifier }} on {{ target.name }}",
                 commit_extra_info={'ticket': 7, 'of': '{{ this.identifier }}'}) }}
                 select 1 as a -- {{ ref('plain') }}""",
             "called.sql": """{{ config(materialized='table', pre_hook="call lake.set_commit_message('you', 'by hand')") }}
-                select 1 as a -- {{ ref('said') }}""",
+                select 1 as a -- {{ ref('configured') }}""",
         }
 
     def test_a_snapshot_records_its_origin(self, lake):
         before = self.newest(lake)
         run_dbt(["run"])
 
-        plain, said, called = self.since(lake, before)
+        plain, configured, called = self.since(lake, before)
         assert (plain.author, plain.message) == ("the nightly job", "dbt run model.test.plain")
         extra = json.loads(plain.extra_info)
         assert extra["node_id"] == "model.test.plain"
@@ -120,9 +120,9 @@ class TestProvenance(OnALake):
         assert extra["invocation_id"]
         assert extra["dbt_version"].startswith("1.")
         assert extra["dbt_ducklake_version"]
-        assert (said.author, said.message) == ("me", "said on default")
-        more = json.loads(said.extra_info)
-        assert (more["ticket"], more["of"], more["node_id"]) == (7, "said", "model.test.said")
+        assert (configured.author, configured.message) == ("me", "configured on default")
+        more = json.loads(configured.extra_info)
+        assert (more["ticket"], more["of"], more["node_id"]) == (7, "configured", "model.test.configured")
         assert (called.author, called.message) == ("you", "by hand")
 
 

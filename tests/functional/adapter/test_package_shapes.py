@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.tests.util import run_dbt, write_file
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
@@ -138,4 +138,11 @@ class TestViewsAndBatches(OnALake):
     @pytest.mark.usefixtures("project")
     def test_a_view_with_two_columns_of_one_name_is_refused(self):
         (result,) = run_dbt(["run", "--select", "twice"], expect_pass=False)
-        assert "COLUMN_ALREADY_EXISTS" in result.message or "column" in result.message.lower()
+        assert "twice has two columns A; give one of the two another name" in result.message
+
+    def test_the_log_has_the_error_of_a_batch(self, project):
+        """dbt-core gives the node no message but `ERROR`: docs/configs/strategies/microbatch.md."""
+        day = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-02"]
+        results, log = run_dbt_and_capture(["run", "--select", "events", "batches", *day], expect_pass=False)
+        assert {result.node.name: result.message for result in results}["batches"] == "ERROR"
+        assert "no_such_column" in log

@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError
 from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
 from dbt.adapters.ducklake.lake.context import Context
-from dbt.adapters.ducklake.lake.data_path import MARK_FILE
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE, write_mark
 from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
@@ -193,6 +193,7 @@ def test_a_file_that_storage_refuses_to_remove_stays_scheduled(grown: LakeCatalo
 
 def test_orphans_are_found_only_where_the_lake_puts_files(grown: LakeCatalog, tmp_path: Path) -> None:
     home = Path(grown.data_path)
+    write_mark(grown)  # DuckDB made this lake
     orphans = [home / "main/t/ducklake-left.parquet", home / "main/t/a=1/ducklake-left.parquet", home / "main/new/left-delete.puffin"]
     others = [home / "other_lake/main/t/ducklake-1.parquet", home / "main/other/main/t/ducklake-1.parquet", home / "main/t/notes.txt"]
     for file in (*orphans, *others):
@@ -259,9 +260,10 @@ class TestTwoLakesWithOneDataPath:
         return [CatalogPlace(f"ducklake:sqlite:{tmp_path}/{name}.sqlite", f"{tmp_path}/files/") for name in ("one", "two")]
 
     def test_a_new_lake_refuses_the_files_of_another(self, places: list[CatalogPlace], tmp_path: Path) -> None:
-        with places[0].lake(), places[1].lake():
-            pass  # the first lake had no files, so the second one took its place
-        os.remove(tmp_path / "two.sqlite")
+        with places[0].lake():
+            pass
+        with pytest.raises(ConfigurationError, match="already has files of another lake"):
+            places[1].lake()  # the first lake has no files yet, but its mark
         with oracle.connect(places[0], data_inlining_row_limit=0) as duck:
             duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
         for marked in (True, False):
@@ -286,6 +288,25 @@ class TestTwoLakesWithOneDataPath:
                 (outcome,) = delete_orphaned_files(context(two), older_than=None, dry_run=dry_run)
                 assert "another lake owns it" in str(outcome.kept_because)
         assert sorted((tmp_path / "files").rglob("*.parquet")) == files
+
+    def test_the_first_removal_of_orphans_only_marks_a_data_path_without_a_mark(self, places: list[CatalogPlace], tmp_path: Path) -> None:
+        for place in places:
+            with oracle.connect(place, data_inlining_row_limit=0) as duck:
+                duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
+        files = sorted((tmp_path / "files").rglob("*.parquet"))
+        for dry_run in (True, False):
+            with places[1].open() as two:
+                (outcome,) = delete_orphaned_files(context(two), older_than=None, dry_run=dry_run)
+            assert "may belong to another lake" in str(outcome.kept_because)
+            assert "run it again if no other lake uses this data path" in str(outcome.kept_because)
+            assert (tmp_path / "files" / MARK_FILE).exists() != dry_run
+        with places[0].open() as one:
+            (outcome,) = delete_orphaned_files(context(one), older_than=None)
+            assert "another lake owns it" in str(outcome.kept_because)
+        assert sorted((tmp_path / "files").rglob("*.parquet")) == files
+        with places[1].open() as two:
+            (outcome,) = delete_orphaned_files(context(two), older_than=None)
+            assert outcome.kept_because is None
 
     def test_duckdb_leaves_the_mark(self, places: list[CatalogPlace], tmp_path: Path) -> None:
         with places[0].lake():

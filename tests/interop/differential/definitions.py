@@ -123,7 +123,7 @@ class Definitions(Maker):
             return None
         to = DataType(self.rng.choice(values.PROMOTIONS[column.type.name]))
         made = self._alter("retype column", table, lambda d: f"ALTER COLUMN {name_of(column.name, d)} SET DATA TYPE {defined_type(to, d)}")
-        # DuckDB then fails on its statistics of the former type, until the next insert: see test_found_faults.
+        # DuckDB then fails on its statistics of the earlier type, until the next insert: see test_found_faults.
         return replace(made, duckdb=None, plain=made.duckdb)
 
     def nested_field(self, shape: Shape) -> Statement | None:

@@ -51,16 +51,16 @@ def test_a_lake_without_tables_gets_the_given_data_path(place: CatalogPlace, tmp
     with replace(place, data_path=None).open() as again:  # type: ignore[arg-type]
         assert again.data_path == place.data_path, "a refused data path is not stored"
     with elsewhere.open() as corrected:
-        assert (corrected.data_path, corrected.former_data_path) == (f"{tmp_path}/elsewhere/", place.data_path)
+        assert (corrected.data_path, corrected.earlier_data_path) == (f"{tmp_path}/elsewhere/", place.data_path)
     with elsewhere.open() as again:
-        assert (again.data_path, again.former_data_path) == (f"{tmp_path}/elsewhere/", None)
+        assert (again.data_path, again.earlier_data_path) == (f"{tmp_path}/elsewhere/", None)
     with ThreadPoolExecutor(2) as threads:
         for found in threads.map(lambda _: place.open(), range(2)):
             assert found.data_path == place.data_path
             found.close()
 
 
-def test_a_process_that_opened_a_lake_with_its_former_data_path_creates_no_table(
+def test_a_process_that_opened_a_lake_with_its_earlier_data_path_creates_no_table(
     lake: LakeCatalog, place: CatalogPlace, tmp_path: Path
 ) -> None:
     replace(place, data_path=f"{tmp_path}/elsewhere").open().close()

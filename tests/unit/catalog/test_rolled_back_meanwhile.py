@@ -89,11 +89,11 @@ def test_the_target_snapshot_expires_while_the_rollback_is_planned(prepared: Lak
     """The tables are planned one after the other. The snapshot expires after the first of them."""
     then = prepared.resolve(version=3)
     transaction = prepared.begin()
-    former = prepared.reader(then)
-    table = table_of(former)
-    former.rollback_plan(table, transaction.snapshot)
+    earlier = prepared.reader(then)
+    table = table_of(earlier)
+    earlier.rollback_plan(table, transaction.snapshot)
     prepared.maintenance.expire(versions=[3], dry_run=False)
     with pytest.raises(ConflictError, match="snapshot 3, which this transaction reads, was expired"):
-        former.rollback_plan(table, transaction.snapshot)
+        earlier.rollback_plan(table, transaction.snapshot)
     with pytest.raises(NotFoundError, match="snapshot 3"):
         prepared.resolve(version=3)

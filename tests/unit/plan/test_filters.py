@@ -25,7 +25,7 @@ T = Table(
                 ("name", "varchar"),
                 ("day", "date"),
                 ("at", "timestamp"),
-                ("moment", "timestamptz"),
+                ("created", "timestamptz"),
                 ("price", "decimal(10,2)"),
                 ("ratio", "float64"),
                 ("ok", "boolean"),
@@ -95,8 +95,8 @@ def query(text: str, which: int = 0) -> list[str]:
         ("at < DATE'2024-02-01'", "at: ..2024-01-31 23:59:59.999999999"),
         ("at = TIMESTAMP_NTZ'2024-02-01 01:02:03'", "at: 2024-02-01 01:02:03..2024-02-01 01:02:03.000000999"),
         ("at > TIMESTAMP'2024-02-03 00:00:00'", "at: 2024-02-01 00:00:00.."),
-        ("moment >= '2024-02-03 00:00:00'", "moment: 2024-02-01 00:00:00+00.."),
-        ("moment >= '2024-02-03 01:00:00+01:00'", "moment: 2024-02-03 00:00:00+00.."),
+        ("created >= '2024-02-03 00:00:00'", "created: 2024-02-01 00:00:00+00.."),
+        ("created >= '2024-02-03 01:00:00+01:00'", "created: 2024-02-03 00:00:00+00.."),
         ("fine = TIMESTAMP_NTZ'2024-02-03 00:00:00'", "fine: 2024-02-03 00:00:00..2024-02-03 00:00:00.000000999"),
         ("fine > TIMESTAMP'2024-02-03 00:00:00'", "fine: 2024-02-01 00:00:00.."),
         ("price > 1.005", "price: 1.01.."),
@@ -172,14 +172,14 @@ def test_each_conjunct_of_a_condition_is_a_filter() -> None:
 
 
 def test_timestamps_are_exact_if_the_session_zone_is_utc() -> None:
-    assert where("moment < TIMESTAMP'2024-02-03 00:00:00'", utc=True) == ["moment: ..2024-02-02 23:59:59.999999999+00"]
+    assert where("created < TIMESTAMP'2024-02-03 00:00:00'", utc=True) == ["created: ..2024-02-02 23:59:59.999999999+00"]
     assert where("day <= TIMESTAMP'2024-02-02 10:00:00'", utc=True) == ["day: ..2024-02-02"]
 
 
 def test_the_window_of_a_batch_is_exact_for_every_date_and_timestamp_column() -> None:
     """The ends of the window have an offset when dbt writes them. In another zone it is wider by the maximum difference between zones."""
     window = "{0} >= timestamp '2024-02-02 00:00:00+00:00' and {0} < timestamp '2024-02-03 00:00:00+00:00'"
-    assert where(window.format("moment")) == ["moment: 2024-02-02 00:00:00+00..", "moment: ..2024-02-02 23:59:59.999999999+00"]
+    assert where(window.format("created")) == ["created: 2024-02-02 00:00:00+00..", "created: ..2024-02-02 23:59:59.999999999+00"]
     assert where(window.format("at"), utc=True) == ["at: 2024-02-02 00:00:00..", "at: ..2024-02-02 23:59:59.999999999"]
     assert where(window.format("day"), utc=True) == ["day: 2024-02-02..", "day: ..2024-02-02"]
     assert where(window.format("at")) == ["at: 2024-01-31 00:00:00..", "at: ..2024-02-05 00:00:00"]

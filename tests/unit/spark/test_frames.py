@@ -12,9 +12,9 @@ FAR = 10**15
 """A second that does not fit 64 bits as microseconds."""
 
 
-def _nested(shape: str, moment: int) -> pa.Array:
-    """Return one value that contains 1001 nanoseconds and, in seconds, a moment."""
-    pair = pa.StructArray.from_arrays([pa.array([1001], NANOS), pa.array([moment], SECONDS)], ["nanos", "seconds"])
+def _nested(shape: str, timestamp: int) -> pa.Array:
+    """Return one value that contains 1001 nanoseconds and a timestamp in seconds."""
+    pair = pa.StructArray.from_arrays([pa.array([1001], NANOS), pa.array([timestamp], SECONDS)], ["nanos", "seconds"])
     match shape:
         case "list":
             return pa.ListArray.from_arrays([0, 1], pair)

@@ -120,9 +120,9 @@ class LakeCatalog:
         return self._facts.is_new
 
     @property
-    def former_data_path(self) -> str | None:
+    def earlier_data_path(self) -> str | None:
         """The data path that opening the lake replaced, because it had no tables yet."""
-        return self._facts.former_data_path
+        return self._facts.earlier_data_path
 
     def identities(self) -> list[str]:
         """Return the UUIDs of all schemas in the catalog, oldest first. They identify the lake, because no other lake has them."""

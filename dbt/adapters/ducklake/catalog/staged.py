@@ -111,7 +111,7 @@ class RestoredRows:
     """Its `offsets` are row ids."""
     retyped: frozenset[int]
     """Ids of columns that had other types: the bounds in these files are not merged with the table's."""
-    former_id: int | None = None
+    original_id: int | None = None
     """The id of the dropped or cloned table. The new table has another id and continues its row ids and column ids."""
 
     def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:

@@ -49,8 +49,8 @@ def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for place, name in enumerate(names):
-        numeric = any(_is_number(row[place]) for row in rows) and all(row[place] is None or _is_number(row[place]) for row in rows)
+    for index, name in enumerate(names):
+        numeric = any(_is_number(row[index]) for row in rows) and all(row[index] is None or _is_number(row[index]) for row in rows)
         table.add_column(Text(printable(name, keep="\n")), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(_short(value), keep="\n"), style="" if value is not None else "dim") for value in row))

@@ -123,10 +123,10 @@ def pair_columns(before: Sequence[Column], after: Sequence[Column], *, by_id: bo
     names = {fold(column.name): column for column in before if column.column_id not in same}
     pairs = []
     for column in after:
-        former = ids.get(column.column_id) or names.get(fold(column.name))
-        if former is not None:
+        earlier = ids.get(column.column_id) or names.get(fold(column.name))
+        if earlier is not None:
             is_same = column.column_id in same
-            pairs.append(ColumnPair(former, column, column if is_same else common_column(former, column), is_same))
+            pairs.append(ColumnPair(earlier, column, column if is_same else common_column(earlier, column), is_same))
     return tuple(pairs)
 
 

@@ -96,8 +96,8 @@ def _read(data: bytes) -> Extent:
     high: list[float] = [-math.inf] * 4
     for dimensions, numbers in points:
         axes = _axes(dimensions)
-        for place, axis in enumerate(axes):
-            known = [number for number in numbers[place :: len(axes)] if number == number]
+        for index, axis in enumerate(axes):
+            known = [number for number in numbers[index :: len(axes)] if number == number]
             if known:
                 low[axis], high[axis] = min(low[axis], *known), max(high[axis], *known)
     boxes = tuple(None if a > b else (a, b) for a, b in zip(low, high, strict=True))

@@ -105,10 +105,10 @@ def converted(value: Any, old: Column, new: Column) -> Any:
         case "map", (key, entry):
             return [(converted(k, old.children[0], key), converted(v, old.children[1], entry)) for k, v in value]
         case "struct", children:
-            former = {child.column_id: child for child in old.children}
+            old_children = {child.column_id: child for child in old.children}
             return {
-                child.name: converted(value.get(former[child.column_id].name), former[child.column_id], child)
-                if child.column_id in former
+                child.name: converted(value.get(old_children[child.column_id].name), old_children[child.column_id], child)
+                if child.column_id in old_children
                 else initial_value(child)
                 for child in children
             }

@@ -18,7 +18,7 @@ from .types import decimal_parameters
 def stats_of_rows(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> tuple[ColumnStats, ...]:
     """Return the statistics of each leaf column; values are those of `files.InlinedRows`."""
     return tuple(
-        _stats(leaf, values) for place, column in enumerate(columns) for leaf, values in _leaves(column, [row[place] for row in rows])
+        _stats(leaf, values) for index, column in enumerate(columns) for leaf, values in _leaves(column, [row[index] for row in rows])
     )
 
 

@@ -54,13 +54,13 @@ def renamed(expression: str, old: str, new: str) -> str:
 
 def _names(expression: str) -> Iterator[tuple[int, str]]:
     tokens = _TOKEN.findall(expression)
-    solid = [index for index, token in enumerate(tokens) if not token.isspace()]
-    for place, index in enumerate(solid):
-        name = _name(tokens[index])
-        before = tokens[solid[place - 1]].upper() if place else ""
-        after = tokens[solid[place + 1]] if place + 1 < len(solid) else ""
+    solid = [token_index for token_index, token in enumerate(tokens) if not token.isspace()]
+    for index, token_index in enumerate(solid):
+        name = _name(tokens[token_index])
+        before = tokens[solid[index - 1]].upper() if index else ""
+        after = tokens[solid[index + 1]] if index + 1 < len(solid) else ""
         if name is not None and after != "(" and before not in (".", "::", "AS", "COLLATE"):
-            yield index, name
+            yield token_index, name
 
 
 def _name(token: str) -> str | None:

@@ -32,7 +32,7 @@ def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run:
     scheduled = maintenance.scheduled(older_than)
     if not scheduled:
         return []
-    removal = SafeRemoval(context.catalog, maintenance.needed_files(), dry_run=dry_run)
+    removal = SafeRemoval(context.catalog, maintenance.needed_files(), listed=True, dry_run=dry_run)
     outcomes = removal.remove([file.path for file in scheduled])
     if not dry_run:
         maintenance.remove_scheduled_rows([file for file, outcome in zip(scheduled, outcomes, strict=True) if outcome.kept_because is None])

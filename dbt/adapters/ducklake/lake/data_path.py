@@ -40,17 +40,17 @@ def require_own_path(data_path: str) -> None:
         ConfigurationError: another lake may have files there.
     """
     try:
-        names = set(list_folder(data_path)) - {MARK_FILE}
-        marked = bool(names) and owner_of(data_path) is not None
-        # The first schema of a DuckLake is `main`, whose files are in a folder of that name.
-        occupied = marked or ("main" in names and bool(list_folder(data_path + "main/")))
+        names = set(list_folder(data_path))
+        # A lake of which all rows are inlined has its mark alone. The first schema of a DuckLake is `main`, whose files are in a folder of
+        # that name.
+        occupied = MARK_FILE in names or ("main" in names and bool(list_folder(data_path + "main/")))
     except (OSError, ValueError) as error:
         logger.warning("the data path %s could not be searched for another lake's files: %s", data_path, error)
         return
     if occupied:
         raise ConfigurationError(
             f"the data path {data_path} already has files of another lake, and two lakes with one data path remove each other's files. "
-            "Choose another data_path, or remove these files if no lake needs them"
+            f"Choose another data_path, or remove these files and {MARK_FILE} if no lake needs them"
         )
 
 
@@ -69,10 +69,10 @@ def write_mark(catalog: LakeCatalog) -> None:
 
 
 def remove_mark(data_path: str, own: Collection[str]) -> None:
-    """Remove a lake's mark from its former data path, so that another lake can use it; a failure is only logged.
+    """Remove a lake's mark from its earlier data path, so that another lake can use it; a failure is only logged.
 
     Args:
-        data_path: the former data path.
+        data_path: the earlier data path.
         own: the uuids of the lake's schemas. The mark of another lake is kept.
     """
     try:
@@ -80,7 +80,7 @@ def remove_mark(data_path: str, own: Collection[str]) -> None:
             remove([with_separator(data_path) + MARK_FILE])
     except (OSError, ValueError) as error:
         logger.warning(
-            "the former data path %s still has the mark of this lake: %s. Remove %s there before another lake uses it",
+            "the earlier data path %s still has the mark of this lake: %s. Remove %s there before another lake uses it",
             data_path,
             error,
             MARK_FILE,

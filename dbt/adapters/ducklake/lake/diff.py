@@ -77,30 +77,30 @@ def diff(before: Side, after: Side, key: Sequence[str], examples: int) -> TableD
     if isinstance(before.relation, Table) and isinstance(after.relation, Table):
         if before.is_same_table(after):
             return _of_snapshots(before, before.relation, after, after.relation, key, examples)
-        former, current, have_nullability = before.relation.columns, after.relation.columns, True
+        columns_before, columns_after, have_nullability = before.relation.columns, after.relation.columns, True
     else:
-        former, current, have_nullability = _columns(before), _columns(after), False
-    pairs = pair_columns(former, current, by_id=False)
+        columns_before, columns_after, have_nullability = _columns(before), _columns(after), False
+    pairs = pair_columns(columns_before, columns_after, by_id=False)
     found = _key(before, after, pairs, key)
     if not found:
         raise StatementError(f"{before.name} and {after.name} have no stored primary key: give `key`, the columns that identify a row")
     columns = _compared(pairs, before, after)
     sides = Rows(_renamed(before.rows(), columns), after.rows(), _common(columns), _indexes(found, columns))
     rows = row_changes(sides, examples)
-    changes = column_changes(former, current, pairs, compare_nullability=have_nullability)
+    changes = column_changes(columns_before, columns_after, pairs, compare_nullability=have_nullability)
     return TableDiff(before.compared, after.compared, changes, found, _not_compared(pairs), rows)
 
 
-def _of_snapshots(before: Side, former: Table, after: Side, current: Table, key: Sequence[str], examples: int) -> TableDiff:
+def _of_snapshots(before: Side, table_before: Table, after: Side, table_after: Table, key: Sequence[str], examples: int) -> TableDiff:
     """Compare two snapshots of one table: its changes, with the old rows in the later names and types of their columns."""
-    pairs = pair_columns(former.columns, current.columns, by_id=True)
+    pairs = pair_columns(table_before.columns, table_after.columns, by_id=True)
     found = _key(before, after, pairs, key)
     columns = _compared(pairs, before, after)
     indexes = _indexes(found, columns) if found else None
     earlier = before.view.snapshot.snapshot_id
     if before.view.revision is None and all(pair.is_same for pair in columns):
         reader = after.context.catalog.reader(after.view.snapshot)
-        plan = reader.net_changes(current, earlier, after.view.scan_plan(current))
+        plan = reader.net_changes(table_after, earlier, after.view.scan_plan(table_after))
         rows = RowChanges()
         if not plan.is_empty:
             spark = after.context.spark()
@@ -108,9 +108,9 @@ def _of_snapshots(before: Side, former: Table, after: Side, current: Table, key:
             rows = row_changes(sides, examples)
     else:  # if another column has the name now, even a row that was not written again can have another value in it
         spark = after.context.spark()
-        old, new = numbered(spark, before.view.scan_plan(former)), numbered(spark, after.view.scan_plan(current))
+        old, new = numbered(spark, before.view.scan_plan(table_before)), numbered(spark, after.view.scan_plan(table_after))
         rows = row_changes(Rows(_renamed(old, columns, ROW), new, _common(columns), indexes), examples)
-    changes = column_changes(former.columns, current.columns, pairs)
+    changes = column_changes(table_before.columns, table_after.columns, pairs)
     return TableDiff(before.compared, after.compared, changes, found or None, _not_compared(pairs), rows)
 
 

@@ -42,5 +42,6 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
                 found.append(path)
     if not found:
         return []
-    removal = SafeRemoval(context.catalog, maintenance.known_files(), dry_run=dry_run)  # read last, to include newly committed files
+    known = maintenance.known_files()  # read last, to include newly committed files
+    removal = SafeRemoval(context.catalog, known, listed=False, dry_run=dry_run)
     return removal.remove([path for path in found if not removal.is_needed(path)])

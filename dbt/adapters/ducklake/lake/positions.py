@@ -62,9 +62,9 @@ class Input:
     def is_staged(self) -> bool:
         """Whether the transaction has changed its rows or columns, or created it."""
         transaction = self.context.transaction
-        former = transaction.base.by_id(self.table.table_id) if self.table.table_id >= 0 else None
+        earlier = transaction.base.by_id(self.table.table_id) if self.table.table_id >= 0 else None
         changes = transaction.staged.rows.get(self.table.table_id)
-        same = isinstance(former, Table) and layout(former.columns) == layout(self.table.columns)
+        same = isinstance(earlier, Table) and layout(earlier.columns) == layout(self.table.columns)
         return not same or (changes is not None and changes.has_changes)
 
     @property
@@ -209,8 +209,8 @@ def _obstacle(source: Input, position: Position) -> str | None:
         snapshot = source.context.catalog.resolve(version=position.snapshot_id)
     except NotFoundError:
         return f"snapshot {position.snapshot_id}, up to which the changes of {source.name} were read, has expired"
-    former = source.context.catalog.reader(snapshot).by_id(source.table.table_id)
-    if not isinstance(former, Table) or layout(former.columns) != layout(source.table.columns):
+    earlier = source.context.catalog.reader(snapshot).by_id(source.table.table_id)
+    if not isinstance(earlier, Table) or layout(earlier.columns) != layout(source.table.columns):
         return f"the columns of {source.name} have changed since snapshot {position.snapshot_id}"
     return None
 

@@ -70,11 +70,11 @@ def roll_back(
     """
     if not dry_run:
         context.transaction.require_writable()
-    former = context.catalog.reader(to)
-    work = _Rollback(context, former, dry_run)
+    reader = context.catalog.reader(to)
+    work = _Rollback(context, reader, dry_run)
     if table is not None:
         return [work.table(schema or "main", table)]
-    if schema is not None and former.schema(schema) is None:
+    if schema is not None and reader.schema(schema) is None:
         raise NotFoundError("schema", schema, f"There was none at snapshot {to.snapshot_id}; DROP SCHEMA removes it")
     return list(work.everything(schema))
 
@@ -82,7 +82,8 @@ def roll_back(
 @dataclass(frozen=True)
 class _Rollback:
     context: Context
-    former: SnapshotReader
+    reader: SnapshotReader
+    """Reads the earlier snapshot."""
     dry_run: bool
 
     def table(self, schema: str, name: str) -> Outcome:
@@ -92,14 +93,14 @@ class _Rollback:
             NotFoundError: there was no such table at the earlier snapshot.
             StatementError: it is a view, has another name now, or its schema was dropped.
         """
-        transaction, version = self.context.transaction, self.former.snapshot.snapshot_id
+        transaction, version = self.context.transaction, self.reader.snapshot.snapshot_id
         current = transaction.find(schema, name)
         if isinstance(current, View):
             raise StatementError(f"{schema}.{name} is a view; roll back its schema, or DROP the view first")
-        earlier = None if current is None else self.former.by_id(current.table_id)
+        earlier = None if current is None else self.reader.by_id(current.table_id)
         if isinstance(current, Table) and isinstance(earlier, Table):
             return self._revert(current, replace(earlier, schema_name=current.schema_name, name=current.name))
-        earlier = self.former.find(schema, name)
+        earlier = self.reader.find(schema, name)
         if not isinstance(earlier, Table):
             hint = f"It did not exist at snapshot {version}" + ("; DROP TABLE removes it" if current is not None else "")
             raise NotFoundError("table", f"{schema}.{name}", hint)
@@ -119,7 +120,7 @@ class _Rollback:
         transaction, touched = self.context.transaction, self._touched()
         if not self.dry_run:
             transaction.roll_back_all(schema)
-        current, earlier = transaction.relations(schema), self.former.relations(schema)
+        current, earlier = transaction.relations(schema), self.reader.relations(schema)
         present, past = ({each.relation_id: each for each in relations} for relations in (current, earlier))
         yield from self._restore_schemas(schema)
         for relation_id, relation in present.items():
@@ -147,7 +148,7 @@ class _Rollback:
 
         In a large lake this avoids comparing most tables.
         """
-        earlier, current = self.former.snapshot.snapshot_id, self.context.transaction.snapshot.snapshot_id
+        earlier, current = self.reader.snapshot.snapshot_id, self.context.transaction.snapshot.snapshot_id
         records = self.context.catalog.snapshots(after=earlier, until=current)
         changes = [change for record in records for change in record.changes]
         if len(records) != current - earlier or any(change.kind is Kind.UNKNOWN for change in changes):
@@ -179,7 +180,7 @@ class _Rollback:
         return _outcome(earlier, "restored", found)
 
     def _difference(self, earlier: Table) -> Difference:
-        return difference(self.former.rollback_plan(earlier, self.context.transaction.snapshot))
+        return difference(self.reader.rollback_plan(earlier, self.context.transaction.snapshot))
 
     def _drop(self, relation: Relation) -> Outcome:
         if isinstance(relation, View):
@@ -194,7 +195,7 @@ class _Rollback:
         """Drop new macros and restore dropped ones; a macro that exists at both snapshots cannot have changed."""
         transaction = self.context.transaction
         current = {macro.macro_id: macro for macro in transaction.macros(schema)}
-        earlier = {macro.macro_id: macro for macro in self.former.macros(schema)}
+        earlier = {macro.macro_id: macro for macro in self.reader.macros(schema)}
         for macro_id, macro in current.items():
             if macro_id not in earlier:
                 if not self.dry_run:
@@ -208,7 +209,7 @@ class _Rollback:
 
     def _restore_schemas(self, schema: str | None) -> Iterator[Outcome]:
         transaction = self.context.transaction
-        for earlier in self._in_scope(self.former.schemas(), schema):
+        for earlier in self._in_scope(self.reader.schemas(), schema):
             current = transaction.schema(earlier.name)
             if current is not None and (current.comment, current.tags) == (earlier.comment, earlier.tags):
                 continue
@@ -219,7 +220,7 @@ class _Rollback:
 
     def _drop_new_schemas(self) -> Iterator[Outcome]:
         for current in self.context.transaction.schemas():
-            if self.former.schema(current.name) is None:
+            if self.reader.schema(current.name) is None:
                 if not self.dry_run:
                     self.context.transaction.objects.drop_schema(current)
                 yield Outcome(current.name, "", "schema", "dropped")

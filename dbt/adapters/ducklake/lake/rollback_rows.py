@@ -92,14 +92,14 @@ def difference(plan: RollbackPlan) -> Difference:
     )
 
 
-def stage_difference(context: Context, earlier: Table, found: Difference, former: Table | None = None) -> None:
+def stage_difference(context: Context, earlier: Table, found: Difference, original: Table | None = None) -> None:
     """Stage the earlier definition and rows of a table.
 
     Args:
         context: the catalog and the transaction.
         earlier: the earlier definition, with the name and ids that the table gets.
         found: the changes of its rows.
-        former: the table that `earlier`, a new table, replaces or clones.
+        original: the table that `earlier`, a new table, replaces or clones.
 
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
@@ -109,16 +109,16 @@ def stage_difference(context: Context, earlier: Table, found: Difference, former
     try:
         flush = _flush_inlined_deletes(context, earlier, found, written)
         files = _restore_files(context, earlier, found, names, written)
-        if former is not None:
-            files = tuple(replace(file, partition_id=_new_partition_id(file.partition_id, former, earlier)) for file in files)
+        if original is not None:
+            files = tuple(replace(file, partition_id=_new_partition_id(file.partition_id, original, earlier)) for file in files)
         inlined, more = _restore_inlined_rows(context, earlier, found, written)
-        is_unchanged = found.is_empty and former is None
-        former_id = None if former is None else former.table_id
+        is_unchanged = found.is_empty and original is None
+        original_id = None if original is None else original.table_id
         changes = RowChanges(
             ended_files=frozenset(file.data_file_id for file in found.ended),
             ended_inlined=found.inlined_ended,
             flush=flush,
-            restored=None if is_unchanged else RestoredRows((*files, *more), inlined, found.plan.columns_with_other_types, former_id),
+            restored=None if is_unchanged else RestoredRows((*files, *more), inlined, found.plan.columns_with_other_types, original_id),
             depends_on_rows=() if earlier.table_id < 0 else ((),),
         )
         context.transaction.restore_object(earlier, changes)
@@ -146,9 +146,9 @@ def _restore_files(
     return tuple(files)
 
 
-def _new_partition_id(partition_id: int | None, former: Table, earlier: Table) -> int | None:
-    """Return the id of the same partition keys in the new table; None for a file of keys older than those of `former`."""
-    same = former.partitioning is not None and former.partitioning.partition_id == partition_id
+def _new_partition_id(partition_id: int | None, original: Table, earlier: Table) -> int | None:
+    """Return the id of the same partition keys in the new table; None for a file of keys older than those of `original`."""
+    same = original.partitioning is not None and original.partitioning.partition_id == partition_id
     return earlier.partitioning.partition_id if same and earlier.partitioning is not None else None
 
 
@@ -181,12 +181,12 @@ def _restore_inlined_rows(
 
 
 def _converted_rows(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:
-    former = {column.column_id: (index, column) for index, column in enumerate(part.columns)}
+    columns = {column.column_id: (index, column) for index, column in enumerate(part.columns)}
 
     def value(row: tuple[object, ...], column: Column) -> object:
-        if column.column_id not in former:
+        if column.column_id not in columns:
             return initial_value(column)
-        index, old = former[column.column_id]
+        index, old = columns[column.column_id]
         return converted(row[index], old, column)
 
     return [tuple(value(row, column) for column in earlier.columns) for row in part.rows]

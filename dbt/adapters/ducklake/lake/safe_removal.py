@@ -16,6 +16,11 @@ from ..format.paths import normalize
 from ..spark.files.storage import is_local, remove_each
 from .data_path import Owners, write_mark
 
+_UNMARKED = (
+    "it may belong to another lake, because the data path {data_path} has no mark yet. The first removal only writes the mark: "
+    "run it again if no other lake uses this data path"
+)
+
 
 @dataclass(frozen=True)
 class Removal:
@@ -65,17 +70,20 @@ class SafeRemoval:
     Args:
         catalog: the lake.
         needed: the absolute paths of the files that must be kept.
+        listed: the catalog lists the files to remove. Files that it does not list may belong to another lake, so they are kept as long as
+            the data path has no mark; the first removal only writes it.
         dry_run: remove nothing, only return what the results would be.
     """
 
-    def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, dry_run: bool) -> None:
+    def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, listed: bool, dry_run: bool) -> None:
         self._catalog = catalog
+        self._listed = listed
         self._dry_run = dry_run
         self._paths = CanonicalPaths()
         self._needed = self._paths.needed(needed)
         self._root = _canonical_folder(self._paths, catalog.data_path)
         self._owners = Owners(self._root, set(catalog.identities()))
-        self._is_marked = False
+        self._marks = not dry_run
 
     def is_needed(self, path: str) -> bool:
         """Whether a file is one of those that must be kept."""
@@ -100,7 +108,7 @@ class SafeRemoval:
             return str(error)
 
     def _reason_to_keep(self, path: str) -> str | None:
-        """Return the reason why a file must be kept; None if its removal is safe. Then the data path gets its mark first, if it has none.
+        """Return the reason why a file must be kept; None if its removal is safe. A data path without a mark gets it.
 
         Raises:
             OSError: the storage failed.
@@ -114,15 +122,13 @@ class SafeRemoval:
         foreign = self._owners.foreign_mark(real)
         if foreign is not None:
             return f"another lake owns it, as the file {foreign} says; give each lake its own data path, or remove that file if it is wrong"
-        self._mark_once()
-        return None
-
-    def _mark_once(self) -> None:
-        """Mark the data path of a lake that has no mark, as soon as the lake is known to remove files there."""
-        if not self._is_marked and not self._dry_run:
-            self._is_marked = True
-            if self._owners.is_unmarked():
+        if self._owners.is_unmarked():
+            if self._marks:
+                self._marks = False
                 write_mark(self._catalog)
+            if not self._listed:
+                return _UNMARKED.format(data_path=self._catalog.data_path)
+        return None
 
 
 def _canonical_folder(paths: CanonicalPaths, folder: str) -> str:

@@ -1,4 +1,4 @@
-"""MERGE of a small source: one Spark job fetches the source, another one its matches, and this process writes the files.
+"""MERGE of a small source: one Spark job fetches it, this process or a second job finds its matches, and this process writes the files.
 
 A pair is a row of the target and a row of the source that match.
 """

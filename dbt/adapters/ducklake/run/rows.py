@@ -222,14 +222,14 @@ def insert_constants(target: Target, statement: Insert, query: Sql) -> int | Non
 def _constants_by_column(table: Table, statement: Insert, rows: list[tuple[Constant, ...]]) -> list[list[Constant]] | None:
     """Return the constants of each column of the table; None if a row has another number of values, or a default is not a constant."""
     names = _target_columns(table, statement)
-    places = {fold(find_column(table, (name,)).name): place for place, name in enumerate(names)}
-    if len(places) < len(names) or any(len(row) != len(names) for row in rows):
+    indexes = {fold(find_column(table, (name,)).name): index for index, name in enumerate(names)}
+    if len(indexes) < len(names) or any(len(row) != len(names) for row in rows):
         return None
     columns = []
     for column in table.columns:
-        place = places.get(fold(column.name))
-        if place is not None:
-            columns.append([row[place] for row in rows])
+        index = indexes.get(fold(column.name))
+        if index is not None:
+            columns.append([row[index] for row in rows])
         elif (default := constant(default_sql(column))) is not None:
             columns.append([default] * len(rows))
         else:

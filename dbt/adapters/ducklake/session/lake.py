@@ -241,15 +241,15 @@ def _prepare(catalog: LakeCatalog, settings: LakeSettings) -> None:
     """Check an opened lake's packages, mark its data path and migrate it, as the settings require."""
     if catalog.encrypted:
         require_packages()
-    if catalog.former_data_path is not None:
+    if catalog.earlier_data_path is not None:
         logger.warning(
             "The lake %s has no tables yet, so its data path is now %s instead of %s",
             settings.database,
             catalog.data_path,
-            catalog.former_data_path,
+            catalog.earlier_data_path,
         )
-        remove_mark(catalog.former_data_path, catalog.identities())
-    if catalog.is_new or catalog.former_data_path is not None:
+        remove_mark(catalog.earlier_data_path, catalog.identities())
+    if catalog.is_new or catalog.earlier_data_path is not None:
         write_mark(catalog)
     if settings.automatic_migration:
         migrate(catalog)

@@ -38,7 +38,7 @@ class RunningWork:
         """Say how far it has come."""
         self.due = now + NEXT_SECONDS
         found: Progress | None = None
-        with contextlib.suppress(Exception):  # Spark may end at any moment; the statement reports its error
+        with contextlib.suppress(Exception):  # Spark may end at any time; the statement reports its error
             found = self.progress()
         self.report_line(f"{self.name} has been running for {now - self.begun:.0f} s: {found or 'no Spark job is running'}")
 

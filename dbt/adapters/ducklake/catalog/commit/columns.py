@@ -38,7 +38,7 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     if restored := [column_id for column_id in changed if old and column_id not in old]:
         _forget_bounds(state, table_id, restored)  # bounds of a restored column may be of another type; new columns have none
     types = {column_id: (old[column_id][1].type, new[column_id][1].type) for column_id in changed & set(old)}
-    retyped = [column_id for column_id, (former, current) in types.items() if former != current]
+    retyped = [column_id for column_id, (old_type, new_type) in types.items() if old_type != new_type]
     if retyped:
         _forget_bounds(state, table_id, retyped)
         _forget_float_bounds(state, table_id, [each for each in retyped if types[each] == ("float32", "float64")])

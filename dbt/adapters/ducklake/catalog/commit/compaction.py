@@ -74,8 +74,8 @@ def _require_unchanged(state: CommitState, table: Table, sources: Sequence[Candi
         file = candidate.file
         current = delete_files.get(file.data_file_id)
         current_id = None if current is None else current.delete_file_id
-        former_id = None if file.delete_file is None else file.delete_file.delete_file_id
-        same_deletes = current_id == former_id and inlined_counts[file.data_file_id] == len(file.inlined_deletes)
+        planned_id = None if file.delete_file is None else file.delete_file.delete_file_id
+        same_deletes = current_id == planned_id and inlined_counts[file.data_file_id] == len(file.inlined_deletes)
         if file.data_file_id not in live_ids or not same_deletes:
             raise ConflictError(
                 f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, so run it again"

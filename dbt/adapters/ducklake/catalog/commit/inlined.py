@@ -67,26 +67,26 @@ def write_inlined(state: CommitState, table: Table, staged: Sequence[StagedRows]
     target = data_table(state.connection, name, stored_names(state.connection, InlinedTable(name, columns)))
     keys = [f"c{index}" for index in range(len(columns))]
     fixed: dict[str, Any] = {"row_id": bindparam("r"), "begin_snapshot": bindparam("b")}
-    places: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))
+    cells: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))
     cell = state.database.dialect.inlined_cell
     rows = [
         {"r": first_row_id + offset, "b": state.snapshot_id, **{key: cell(v, c) for key, v, c in zip(keys, values, columns, strict=True)}}
         for part in staged
         for offset, values in zip(part.offsets, _with_current_columns(part, columns), strict=True)
     ]
-    state.connection.execute(target.insert().values({**fixed, **places}), rows)
+    state.connection.execute(target.insert().values({**fixed, **cells}), rows)
 
 
 def _with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
     """Convert staged rows to the table's current columns, because a statement after the insert may have altered the table."""
     if staged.columns == tuple(columns):
         return list(staged.rows)
-    places = {column.column_id: index for index, column in enumerate(staged.columns)}
-    former = {column.column_id: column for column in staged.columns}
+    indexes = {column.column_id: index for index, column in enumerate(staged.columns)}
+    staged_columns = {column.column_id: column for column in staged.columns}
     return [
         tuple(
-            converted(row[places[column.column_id]], former[column.column_id], column)
-            if column.column_id in places
+            converted(row[indexes[column.column_id]], staged_columns[column.column_id], column)
+            if column.column_id in indexes
             else initial_value(column)
             for column in columns
         )

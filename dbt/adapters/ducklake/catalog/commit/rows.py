@@ -26,9 +26,9 @@ from .inlined import end_rows, write_inlined
 from .state import CommitState
 from .stats import (
     double_columns,
-    former_float_columns,
+    earlier_float_columns,
     without_bounds_of,
-    without_former_bounds,
+    without_retyped_bounds,
     write_table_stats,
 )
 
@@ -63,7 +63,7 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         if changes.restored is not None:
             _write_restored(state, table, changes.restored)
         if changes.adds_rows:
-            changes = without_former_bounds(table, changes)
+            changes = without_retyped_bounds(table, changes)
             stats = read_table_stats(state.connection, table.table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
             _write_files(state, table, changes, file_ids, stats)
@@ -166,11 +166,11 @@ def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assum
 def _write_restored(state: CommitState, table: Table, restored: RestoredRows) -> None:
     """Register restored files and insert restored inlined rows. They keep their row ids; the table statistics are widened."""
     stats = read_table_stats(state.connection, table.table_id)
-    if restored.former_id is not None:
-        _write_column_history(state, table, restored.former_id)
-        stats = TableStats(next_row_id=read_table_stats(state.connection, restored.former_id).next_row_id)
-    former_floats = former_float_columns(state, table.table_id, *(() if restored.former_id is None else (restored.former_id,)))
-    floats = double_columns(state, table) & former_floats
+    if restored.original_id is not None:
+        _write_column_history(state, table, restored.original_id)
+        stats = TableStats(next_row_id=read_table_stats(state.connection, restored.original_id).next_row_id)
+    earlier_floats = earlier_float_columns(state, table.table_id, *(() if restored.original_id is None else (restored.original_id,)))
+    floats = double_columns(state, table) & earlier_floats
     for each in restored.files:
         file_id = state.new_file_id()
         entry = FileEntry(file_id, state.snapshot_id, each.row_id_start, state.known_id(each.partition_id))
@@ -186,7 +186,7 @@ def _write_restored(state: CommitState, table: Table, restored: RestoredRows) ->
         write_table_stats(state, table, stats, RowChanges(files, inlined))
 
 
-def _write_column_history(state: CommitState, table: Table, former_id: int) -> None:
+def _write_column_history(state: CommitState, table: Table, original_id: int) -> None:
     """Copy the column history of the dropped or cloned table as rows that no snapshot sees.
 
     The files contain these columns, so their ids must not be reused, and their names and types are needed to read the files.
@@ -195,7 +195,7 @@ def _write_column_history(state: CommitState, table: Table, former_id: int) -> N
         ConflictError: concurrent maintenance has removed the dropped table from the catalog.
     """
     known: set[tuple[Any, ...]] = set()
-    for row in read_history(state.connection, former_id).rows:
+    for row in read_history(state.connection, original_id).rows:
         values = {**asdict(row), "table_id": table.table_id, "begin_snapshot": state.snapshot_id, "end_snapshot": state.snapshot_id}
         if tuple(values.values()) not in known:
             known.add(tuple(values.values()))

@@ -51,7 +51,7 @@ def write_table_stats(state: CommitState, table: Table, stats: TableStats, chang
     _write_columns(state, table, leaves, added, stats)
 
 
-def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
+def without_retyped_bounds(table: Table, changes: RowChanges) -> RowChanges:
     """Leave out the bounds of staged files and rows in columns whose type the transaction changed after it wrote them.
 
     As bounds of the new type they may be too narrow: the text of a float32 is not its exact value.
@@ -59,8 +59,8 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
     types = {leaf.column_id: leaf.type for leaf in _walk(table)}
 
     def known(written: Iterable[ColumnStats], columns: Iterable[Column]) -> tuple[ColumnStats, ...]:
-        former = {leaf.column_id for column in columns for leaf in column.walk() if types.get(leaf.column_id, leaf.type) != leaf.type}
-        return tuple(_without_bounds(each) if each.column_id in former else each for each in written)
+        retyped = {leaf.column_id for column in columns for leaf in column.walk() if types.get(leaf.column_id, leaf.type) != leaf.type}
+        return tuple(_without_bounds(each) if each.column_id in retyped else each for each in written)
 
     files = tuple(
         replace(staged, file=replace(staged.file, column_stats=known(staged.file.column_stats, staged.columns))) for staged in changes.files
@@ -86,7 +86,7 @@ def float_columns(columns: Iterable[Column]) -> frozenset[int]:
     return frozenset(leaf.column_id for column in columns for leaf in column.walk() if leaf.type == "float32")
 
 
-def former_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]:
+def earlier_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]:
     """Return the ids of the columns of tables that were ever float32."""
     source = t.column
     query = select(source.c.column_id).where(source.c.table_id.in_(table_ids), func.lower(source.c.column_type) == "float32")

@@ -35,41 +35,42 @@ def read_net_changes(connection: Connection, database: Database, table: Table, e
     history = read_history(connection, table.table_id)
     before = read_rows(connection, database, table, history, earlier)
     feed = read_changes(connection, table, history, earlier + 1, later)
-    former, current = ({file.data_file_id: file for file in rows.files} for rows in (before, after))
-    ended = tuple(file for file_id, file in former.items() if file_id not in current)
+    files_before, files_after = ({file.data_file_id: file for file in rows.files} for rows in (before, after))
+    ended = tuple(file for file_id, file in files_before.items() if file_id not in files_after)
     staged_deletes = {
-        key: file.delete_file for key, file in current.items() if file.delete_file is not None and file.delete_file.delete_file_id < 0
+        key: file.delete_file for key, file in files_after.items() if file.delete_file is not None and file.delete_file.delete_file_id < 0
     }
     changed = {file.data_file_id for file in feed.files_with_deletes.files} | staged_deletes.keys()
-    changed_ids = sorted(changed & former.keys() & current.keys())
+    changed_ids = sorted(changed & files_before.keys() & files_after.keys())
     plan = history.plan(table)
     return ChangePlan(
-        inserted=replace(plan, files=_created(former, current, earlier), inlined=_only_in(after, before)),
+        inserted=replace(plan, files=_created(files_before, files_after, earlier), inlined=_only_in(after, before)),
         ended=replace(plan, files=ended, inlined=_with_ends(_only_in(before, after), feed.ended.inlined, later)),
         end_snapshots={file.data_file_id: feed.end_snapshots.get(file.data_file_id, later) for file in ended},
         files_with_deletes=replace(
-            plan, files=tuple(replace(former[file_id], delete_file=None, inlined_deletes=()) for file_id in changed_ids)
+            plan, files=tuple(replace(files_before[file_id], delete_file=None, inlined_deletes=()) for file_id in changed_ids)
         ),
-        delete_files={file_id: _delete_files(former[file_id], feed, staged_deletes.get(file_id)) for file_id in changed_ids},
+        delete_files={file_id: _delete_files(files_before[file_id], feed, staged_deletes.get(file_id)) for file_id in changed_ids},
         inlined_deletes={
-            file_id: feed.inlined_deletes.get(file_id) or dict.fromkeys(former[file_id].inlined_deletes, earlier) for file_id in changed_ids
+            file_id: feed.inlined_deletes.get(file_id) or dict.fromkeys(files_before[file_id].inlined_deletes, earlier)
+            for file_id in changed_ids
         },
     )
 
 
-def _delete_files(former: DataFile, feed: ChangePlan, staged: DeleteFile | None) -> tuple[DeleteFile, ...]:
-    """Return the delete files of a file, oldest first: those of the feed, or the former one if the feed has none; then the staged one."""
-    known = feed.delete_files.get(former.data_file_id) or (former.delete_file,)
+def _delete_files(file: DataFile, feed: ChangePlan, staged: DeleteFile | None) -> tuple[DeleteFile, ...]:
+    """Return the delete files of a file, oldest first: those of the feed, or its own if the feed has none; then the staged one."""
+    known = feed.delete_files.get(file.data_file_id) or (file.delete_file,)
     return tuple(each for each in (*known, staged) if each is not None)
 
 
-def _created(former: dict[int, DataFile], current: dict[int, DataFile], earlier: int) -> tuple[DataFile, ...]:
+def _created(before: dict[int, DataFile], after: dict[int, DataFile], earlier: int) -> tuple[DataFile, ...]:
     """Return the files with new rows; a merged file may have old rows as well."""
-    new = [file for file_id, file in current.items() if file_id not in former]
+    new = [file for file_id, file in after.items() if file_id not in before]
     merged = [
-        replace(current[file_id], rows_from_snapshot=earlier + 1)
-        for file_id, file in former.items()
-        if file.rows_until_snapshot is not None and file_id in current
+        replace(after[file_id], rows_from_snapshot=earlier + 1)
+        for file_id, file in before.items()
+        if file.rows_until_snapshot is not None and file_id in after
     ]
     return (*new, *merged)
 

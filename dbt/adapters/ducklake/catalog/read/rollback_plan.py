@@ -54,9 +54,9 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     If `current` is None, the plan restores all rows, as for a table without rows.
     """
     history = read_history(connection, table.table_id)
-    former = read_files(connection, database, table, earlier)
+    earlier_files = read_files(connection, database, table, earlier)
     current_files = {} if current is None else {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
-    ids = [row.data_file_id for row, file in former if not _has_same_rows(file, current_files.get(row.data_file_id))]
+    ids = [row.data_file_id for row, file in earlier_files if not _has_same_rows(file, current_files.get(row.data_file_id))]
     stats, partition_values = _column_stats(connection, ids), _partition_values(connection, ids)
     files = tuple(
         EarlierFile(
@@ -74,7 +74,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
             row.partition_id,
             row.partial_max is not None,
         )
-        for row, file in former
+        for row, file in earlier_files
     )
     inlined = inlined_tables(connection, table.table_id, history)
     inlined_earlier = tuple(read_inlined(connection, inlined, earlier))

@@ -73,8 +73,8 @@ class Ranges:
                 self._ends.append(end)
 
     def __contains__(self, snapshot_id: int) -> bool:
-        place = bisect_right(self._starts, snapshot_id) - 1
-        return place >= 0 and snapshot_id <= self._ends[place]
+        index = bisect_right(self._starts, snapshot_id) - 1
+        return index >= 0 and snapshot_id <= self._ends[index]
 
 
 def read_table_metrics(connection: Connection, table_id: int, snapshots: Collection[int]) -> TableMetrics:

@@ -43,7 +43,7 @@ class LakeFacts:
     """Whether the lake's files are encrypted."""
     is_new: bool = False
     """Whether opening the lake created it."""
-    former_data_path: str | None = None
+    earlier_data_path: str | None = None
     """The data path that opening the lake replaced, because it had no tables yet."""
 
 
@@ -92,8 +92,8 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         before_creation(data_path)
         if not _replace_data_path(database, stored, data_path):
             return attach(database, settings, before_creation)  # another process has changed the lake
-    former_data_path = stored if data_path != stored else None
-    return LakeFacts(with_separator(data_path), encrypted, is_new, former_data_path)
+    earlier_data_path = stored if data_path != stored else None
+    return LakeFacts(with_separator(data_path), encrypted, is_new, earlier_data_path)
 
 
 def _require_file(database: Database, creates: bool) -> None:

@@ -65,7 +65,7 @@ def read_inlined(connection: Connection, inlined: Sequence[InlinedTable], snapsh
     for each in inlined:
         rows = _read(connection, each, lambda source: t.visible(source, snapshot_id))
         if rows:
-            ids, begins = (tuple(row[place] for row in rows) for place in range(2))
+            ids, begins = (tuple(row[index] for row in rows) for index in range(2))
             found.append(InlinedRows(each.name, each.columns, ids, begins, tuple(row[3:] for row in rows)))
     return found
 
@@ -73,7 +73,7 @@ def read_inlined(connection: Connection, inlined: Sequence[InlinedTable], snapsh
 def read_versions(connection: Connection, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
     """Return all versions of rows that began up to a snapshot, ended or not."""
     rows = _read(connection, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
-    ids, begins, ends = (tuple(row[place] for row in rows) for place in range(3))
+    ids, begins, ends = (tuple(row[index] for row in rows) for index in range(3))
     return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
 
 

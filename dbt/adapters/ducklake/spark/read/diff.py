@@ -150,7 +150,7 @@ def _counts(frame: DataFrame) -> tuple[Counter[str], Counter[str], Counter[str]]
 
 
 def _by_column(pairs: DataFrame, names: list[str]) -> dict[str, int]:
-    differs = [F.count_if(F.col(_DIFFERS)[place]) for place in range(len(names))]
+    differs = [F.count_if(F.col(_DIFFERS)[index]) for index in range(len(names))]
     (row,) = pairs.where(F.col(_KIND) == CHANGED).agg(*differs).collect()
     return {name: count for name, count in zip(names, row, strict=True) if count}
 

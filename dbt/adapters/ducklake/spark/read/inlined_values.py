@@ -75,8 +75,8 @@ def to_arrow(value: Any, column: Column, old: Column, requested: T.DataType) -> 
         return None
     match requested:
         case T.ArrayType():
-            child, former = column.children[0], old.children[0]
-            return [to_arrow(item, child, former, requested.elementType) for item in value]
+            child, old_child = column.children[0], old.children[0]
+            return [to_arrow(item, child, old_child, requested.elementType) for item in value]
         case T.MapType():
             (key, item), (old_key, old_item) = column.children, old.children
             return [(to_arrow(k, key, old_key, requested.keyType), to_arrow(v, item, old_item, requested.valueType)) for k, v in value]
@@ -86,10 +86,10 @@ def to_arrow(value: Any, column: Column, old: Column, requested: T.DataType) -> 
 
 
 def _struct(value: Any, column: Column, old: Column, requested: T.StructType) -> dict[str, Any]:
-    former = {child.column_id: child for child in old.children}
+    old_children = {child.column_id: child for child in old.children}
     converted: dict[str, Any] = {}
     for child, field in zip(column.children, requested.fields, strict=True):
-        known = former.get(child.column_id)
+        known = old_children.get(child.column_id)
         converted[field.name] = None if known is None else to_arrow(value.get(known.name), child, known, field.dataType)
     return converted
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from ...format.files import SNAPSHOT_ID_COLUMN, DataFile, DeleteFile
 from ..files.deletes import POSITION_BITS, deleted_keys
 from ..session.connect import is_connect
-from ..values.literals import array_of_longs
+from ..session.jvm import java_class
 from .file_facts import with_facts
 from .manifest import read_files
 
@@ -40,6 +40,7 @@ FETCH_LIMIT = 100_000
 """Up to this number of positions for a join, this process reads the delete files, which saves a Spark job."""
 BROADCAST_LIMIT = 10_000_000
 """The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
+_SQL = "org.apache.spark.sql"
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
 
 
@@ -82,14 +83,36 @@ def _bit(spark: SparkSession, files: Sequence[DataFile], keys: pa.Array, number:
     starts = np.cumsum(sizes) - sizes
     deleted = np.zeros(64 * int(sizes.sum()), dtype=bool)
     deleted[64 * starts[numbers] + positions] = True
-    words = array_of_longs(spark, np.packbits(deleted, bitorder="little").tobytes())
+    words = _array_of_longs(spark, np.packbits(deleted, bitorder="little").tobytes())
     index = F.expr(f"shiftright({position}, 6)")
     if len(files) > 1:  # a row that is not counted must not be looked up in the next file
-        bounds = array_of_longs(spark, np.append(starts, sizes.sum()).astype("<i8").tobytes())
+        bounds = _array_of_longs(spark, np.append(starts, sizes.sum()).astype("<i8").tobytes())
         index = F.get(bounds, F.expr(f"CAST({number} AS INT)")) + index
         index = F.when(index < F.get(bounds, F.expr(f"CAST({number} AS INT) + 1")), index)
     word = F.coalesce(F.get(words, index.cast("int")), F.lit(0).cast("bigint"))
     return F.call_function("shiftright", word, F.expr(f"CAST({position} & 63 AS INT)")).bitwiseAND(F.lit(1).cast("bigint"))
+
+
+def _array_of_longs(spark: SparkSession, values: bytes) -> SparkColumn:
+    """Return an array of BIGINT as one literal, built with Spark's Java classes: PySpark has no function for it.
+
+    It takes a few milliseconds for a million elements.
+
+    Args:
+        spark: a session without Spark Connect, which gives no access to these classes.
+        values: the elements as 64-bit little-endian integers.
+    """
+    from pyspark.sql.classic.column import Column as ClassicColumn
+
+    session: Any = spark
+    jvm = session._jvm
+    elements = session.sparkContext._gateway.new_array(jvm.long, len(values) // 8)
+    little_endian = java_class(jvm, "java.nio.ByteOrder").LITTLE_ENDIAN
+    java_class(jvm, "java.nio.ByteBuffer").wrap(values).order(little_endian).asLongBuffer().get(elements)
+    types = java_class(jvm, f"{_SQL}.types.DataTypes")
+    data = java_class(jvm, f"{_SQL}.catalyst.expressions.UnsafeArrayData").fromPrimitiveArray(elements)
+    literal = java_class(jvm, f"{_SQL}.catalyst.expressions.Literal")(data, types.createArrayType(types.LongType, False))
+    return ClassicColumn(java_class(jvm, f"{_SQL}.classic.ExpressionUtils").column(literal))
 
 
 def _anti_join(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], count: int, key: str) -> DataFrame:

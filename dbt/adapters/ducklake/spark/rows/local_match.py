@@ -1,4 +1,4 @@
-"""Match fetched rows of a source with the rows of a small target in this process, so that Spark evaluates a small MERGE without a join.
+"""Match fetched rows of a source with rows of the target that this process has read, so that Spark evaluates a small MERGE without a join.
 
 The pairs with equal keys are one local relation of two structs, named as the aliases of the MERGE: `t.id` is then a field of a struct, so
 the same SQL that is written for a join gives the same values. Spark evaluates its filters and projections without a job.

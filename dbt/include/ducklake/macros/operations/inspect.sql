@@ -90,7 +90,7 @@
   The changes of a table from one snapshot or timestamp to another, both included: in a model
   `select * from {{ ducklake_table_changes(ref('orders'), 3, 7) }}`, or
   dbt run-operation ducklake_table_changes --args '{table_name: orders, start_snapshot: 3, end_snapshot: 7}'
-  `table` is an older name of `table_name`.
+  `table` is another name of `table_name`.
 #}
 {% macro ducklake_table_changes(table_name=none, start_snapshot=none, end_snapshot=none, schema=none, database=none, table=none) %}
   {%- set table = table_name or table -%}

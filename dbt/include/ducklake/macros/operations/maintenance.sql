@@ -29,7 +29,7 @@
 {% endmacro %}
 
 
-{# dbt run-operation ducklake_flush_inlined_data: write inlined rows to files. `schema_name` is an older name of `schema`. #}
+{# dbt run-operation ducklake_flush_inlined_data: write inlined rows to files. `schema_name` is another name of `schema`. #}
 {% macro ducklake_flush_inlined_data(table_name=none, schema=none, database=none, schema_name=none) %}
   {%- set schema_name = schema or schema_name or (target.schema if table_name else none) -%}
   {{ return(ducklake_call('flush_inlined_data', {'table_name': table_name, 'schema_name': schema_name}, database)) }}

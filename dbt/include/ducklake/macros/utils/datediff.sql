@@ -7,10 +7,10 @@
 {%- endmacro %}
 
 
-{# The number of boundaries between a fixed timestamp and `moment`, which may be a date, a timestamp or a string. #}
-{% macro boundaries_before(moment, datepart) -%}
-  {%- set date = 'cast(' ~ moment ~ ' as date)' -%}
-  {%- set timestamp = 'cast(' ~ moment ~ ' as timestamp)' -%}
+{# The number of boundaries between a fixed timestamp and `value`, which may be a date, a timestamp or a string. #}
+{% macro boundaries_before(value, datepart) -%}
+  {%- set date = 'cast(' ~ value ~ ' as date)' -%}
+  {%- set timestamp = 'cast(' ~ value ~ ' as timestamp)' -%}
   {%- if datepart == 'year' -%}
     year({{ date }})
   {%- elif datepart == 'quarter' -%}

@@ -15,7 +15,7 @@ from sqlalchemy import BIGINT, VARCHAR, ColumnElement, Select, Table, and_, case
 from ....format.versions import PARTIAL_MAX
 from .. import tables as t
 
-FORMER_NAMES: Mapping[str, str] = {t.file_column_stats.name: "ducklake_file_column_statistics"}
+EARLIER_NAMES: Mapping[str, str] = {t.file_column_stats.name: "ducklake_file_column_statistics"}
 """Current name → name before format 0.3."""
 
 DROPPED_COLUMNS: Mapping[str, str] = {t.data_file.name: "partial_file_info"}

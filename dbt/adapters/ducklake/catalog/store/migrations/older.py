@@ -17,7 +17,7 @@ from sqlalchemy.sql.expression import CTE, SelectBase
 
 from ....format.versions import row_limit
 from .. import tables as t
-from .differences import DROPPED_COLUMNS, FORMER_NAMES, INITIAL_VALUES, VALUES, Source, schema_versions
+from .differences import DROPPED_COLUMNS, EARLIER_NAMES, INITIAL_VALUES, VALUES, Source, schema_versions
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class OlderCatalog:
         existing = set(inspector.get_table_names(schema=schema))
         tables = {}
         for table in t.METADATA.sorted_tables:
-            former = FORMER_NAMES.get(table.name)
-            name = former if former in existing and table.name not in existing else table.name
+            earlier = EARLIER_NAMES.get(table.name)
+            name = earlier if earlier in existing and table.name not in existing else table.name
             if name in existing:
                 names = [column["name"] for column in inspector.get_columns(name, schema=schema)]
                 types = {column.name: column.type for column in table.columns}

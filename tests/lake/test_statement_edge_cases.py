@@ -134,7 +134,7 @@ class TestConflicts:
             lake.commit()
 
 
-class TestWhatFailureLeaves:
+class TestFailures:
     def test_files_of_a_snapshot_that_may_exist_are_kept(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = Transaction.commit
 
@@ -207,7 +207,7 @@ class TestCancel:
         assert rows(lake, "SELECT count(*) FROM t") == [(5,)]
 
 
-class TestHold:
+class TestCachedViews:
     def test_rows_of_a_view_are_computed_once_until_the_transaction_ends(self, lake: LakeSession) -> None:
         def kept() -> bool:
             return "InMemoryTableScan" in str(lake.execute("EXPLAIN SELECT * FROM r").fetch())
