@@ -140,7 +140,8 @@ class TestViewsAndBatches(OnALake):
         (result,) = run_dbt(["run", "--select", "twice"], expect_pass=False)
         assert "twice has two columns A; give one of the two another name" in result.message
 
-    def test_the_log_has_the_error_of_a_batch(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_the_log_has_the_error_of_a_batch(self):
         """dbt-core gives the node no message but `ERROR`: docs/configs/strategies/microbatch.md."""
         day = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-02"]
         results, log = run_dbt_and_capture(["run", "--select", "events", "batches", *day], expect_pass=False)
