@@ -8,9 +8,16 @@ from typing import Any
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.read.view import CatalogView
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.format.objects import Column, Table, View
+from dbt.adapters.ducklake.format.objects import Column, Schema, Table, View
 
 COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))
+
+
+def main_of(source: CatalogView) -> Schema:
+    """Return the schema `main`, which every lake has."""
+    found = source.schema("main")
+    assert found is not None
+    return found
 
 
 def table_of(source: CatalogView, name: str = "t", schema: str = "main") -> Table:

@@ -259,7 +259,7 @@ def query(session: LakeSession, i: int) -> None:
     session.execute(f"SELECT id FROM base VERSION AS OF {session.catalog.latest().snapshot_id - 1} WHERE id = {i}").fetch()
 
 
-def define(session: LakeSession, i: int) -> None:
+def define(session: LakeSession, _: int) -> None:
     session.execute("CREATE VIEW seen AS SELECT part, count(*) AS n FROM base GROUP BY part")
     assert len(session.execute("SELECT * FROM seen").fetch()) == 7
     session.execute("ALTER TABLE kept ADD COLUMN more INT DEFAULT 3")
@@ -268,7 +268,7 @@ def define(session: LakeSession, i: int) -> None:
     session.execute("DROP VIEW seen")
 
 
-def fail(session: LakeSession, i: int) -> None:
+def fail(session: LakeSession, _: int) -> None:
     for text in ("SELECT nothing FROM base", "INSERT INTO kept SELECT raise_error('no'), name FROM base", "SELEC 1"):
         with suppress(DuckLakeError):
             session.execute(text).fetch()
@@ -292,7 +292,7 @@ def set_and_read(session: LakeSession, i: int) -> None:
     session.execute("SELECT sum(main.twice(id)) FROM base").fetch()
 
 
-def other_session(session: LakeSession, i: int) -> None:
+def other_session(session: LakeSession, _: int) -> None:
     with session.lake.session() as other:
         other.execute("SELECT count(*) FROM base JOIN kept USING (id)").fetch()
         other.execute("CREATE OR REPLACE TEMPORARY VIEW its_own AS SELECT * FROM base")

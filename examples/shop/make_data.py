@@ -126,8 +126,7 @@ def orders(day: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         heads.append(head)
         items.extend(lines)
     if day >= 2:
-        for order_id in range(last - 69, last - 49):
-            heads.append({**order(order_id)[0], "status": "shipped"})
+        heads += [{**order(order_id)[0], "status": "shipped"} for order_id in range(last - 69, last - 49)]
         heads.append({**order(last - 80)[0], "status": "returned"})
     return heads, items
 

@@ -45,7 +45,7 @@ def s3_keys(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture
-def s3_endpoint(s3_server: str, s3_keys: dict[str, str]) -> str:
+def s3_endpoint(s3_server: str, s3_keys: dict[str, str]) -> str:  # noqa: ARG001 (sets variables)
     """The address of the S3 server, for which this process has keys."""
     return s3_server
 

@@ -224,7 +224,8 @@ def kill_one(executors: list[int]) -> None:
     os.kill(executors[0], signal.SIGKILL)
 
 
-def test_a_cluster_in_short(project: Project, python_of_executors: None) -> None:
+@pytest.mark.usefixtures("python_of_executors")
+def test_a_cluster_in_short(project: Project) -> None:
     """With one executor; the other tests have two."""
     with cluster(user=None, workers=1) as running, in_folder(project, on_cluster(running.url, {})) as shared:
         shared.project.dbt("build", "--vars", "run: one")
@@ -232,14 +233,16 @@ def test_a_cluster_in_short(project: Project, python_of_executors: None) -> None
 
 
 @only_nightly
-def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Project, python_of_executors: None) -> None:
+@pytest.mark.usefixtures("python_of_executors")
+def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Project) -> None:
     with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
         shared.project.dbt("build", "--vars", "run: one")
         kill_while_writing(shared, running, kill_one)
         clean_up(shared)
 
 
-def test_connect_in_short(project: Project, python_of_executors: None) -> None:
+@pytest.mark.usefixtures("python_of_executors")
+def test_connect_in_short(project: Project) -> None:
     pytest.importorskip("grpc")
     with (
         connect_server("local[2]", None, {}, {"PYSPARK_PYTHON": bare_python()}) as remote,
@@ -271,7 +274,8 @@ def s3_config(endpoint: str, jars: str) -> dict[str, str]:
 
 
 @only_nightly
-def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoint: str, s3_jars: str, python_of_executors: None) -> None:
+@pytest.mark.usefixtures("python_of_executors")
+def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoint: str, s3_jars: str) -> None:
     with (
         cluster(other_user()) as running,
         in_store(project, s3_endpoint, lambda _: on_cluster(running.url, s3_config(s3_endpoint, s3_jars))) as shared,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dbt.contracts.graph.manifest import Manifest
@@ -42,11 +43,11 @@ def manifest_file(request: pytest.FixtureRequest) -> Iterator[None]:
     """Write target/manifest.json only for tests that read it (mark `manifest_file`), because that takes longer than a small run."""
     with pytest.MonkeyPatch.context() as patch:
         if not FULL_MATRIX and request.node.get_closest_marker("manifest_file") is None:
-            patch.setattr(Manifest, "write", lambda self, path: None)
+            patch.setattr(Manifest, "write", lambda _self, _path: None)
         yield
 
 
-@pytest.fixture(scope="class")
+@pytest.fixture(scope="class")  # type: ignore[no-redef]  # instead of the suite's
 def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """A profile with a separate lake for each class."""
     folder = tmp_path_factory.mktemp("lake")
@@ -60,14 +61,15 @@ def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ob
     }
 
 
-@pytest.fixture(scope="class")
+@pytest.fixture(scope="class")  # type: ignore[no-redef]  # instead of the suite's
 def profile_user() -> None:
     """Do nothing, because a lake has no owners."""
 
 
-@pytest.fixture(scope="class")
-def project(project_setup: TestProjInfo, project_files: None) -> TestProjInfo:
+@pytest.fixture(scope="class")  # type: ignore[no-redef]  # instead of the suite's
+def project(project_setup: TestProjInfo, project_files: None) -> Iterator[TestProjInfo]:  # noqa: ARG001 (writes the models)
     """The suite's project. SQL that tests run directly is written for PostgreSQL and is translated word by word."""
-    run_sql = project_setup.run_sql
-    project_setup.run_sql = lambda sql, fetch=None: run_sql(in_spark(sql), fetch)
-    return project_setup
+    run_sql: Callable[..., Any] = project_setup.run_sql
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(project_setup, "run_sql", lambda sql, fetch=None: run_sql(in_spark(sql), fetch))
+        yield project_setup

@@ -26,7 +26,8 @@ class TestBackupAndRecovery:
     def models(self) -> dict[str, str]:
         return {"orders.sql": "{{ config(materialized='table') }} select {{ var('n', 1) }} as n"}
 
-    def test_checks_after_a_restore(self, project: Any) -> None:
+    @pytest.mark.usefixtures("project")
+    def test_checks_after_a_restore(self) -> None:
         run_dbt(["run"])
         for command in commands("backup-and-recovery", "look"):
             run_dbt_and_capture(command)

@@ -145,7 +145,8 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
 
 
 @pytest.mark.nightly
-def test_one_command_at_a_time(cache: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_one_command_at_a_time() -> None:
     first = start(WAIT)
     assert first.stdout is not None
     kept = first.stdout.readline().strip()
@@ -162,13 +163,15 @@ def test_one_command_at_a_time(cache: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_command_that_stops_spark_leaves_none(cache: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_a_command_that_stops_spark_leaves_none() -> None:
     (pid,) = run(STOP)
     wait_for(lambda: has_ended(pid))
     assert not list(states())
 
 
-def test_spark_ends_with_a_killed_command(cache: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_spark_ends_with_a_killed_command() -> None:
     killed = start(JOB + WAIT)
     assert killed.stdout is not None
     pid = killed.stdout.readline().strip()

@@ -63,7 +63,8 @@ class TestOperations:
         assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (4,)
         assert project.run_sql("select count(*) from lake.snapshots()", fetch="one") == (1,)
 
-    def test_wrong_arguments_are_refused_with_the_correct_ones(self, project: Any) -> None:
+    @pytest.mark.usefixtures("project")
+    def test_wrong_arguments_are_refused_with_the_correct_ones(self) -> None:
         arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
         _, output = run_dbt_and_capture(arguments, expect_pass=False)
         assert "delete_threshold must be a fraction of rows, from 0 to 1, not 7" in output

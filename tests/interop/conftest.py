@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -63,14 +62,14 @@ class Both:
         return dict(self.duck.execute(f"SELECT {key}, rowid FROM {table} ORDER BY ALL").fetchall())
 
     def snapshots(self) -> int:
-        return self.duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone()[0]
+        return int(self.duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchall()[0][0])
 
     def check_history(self, table: str) -> None:
         """Assert that the table has equal rows on both sides at every snapshot that contains it."""
         first = self.duck.execute(
             "SELECT min(snapshot_id) FROM ducklake_snapshots('lake') WHERE list_contains(changes['tables_created'], ?) ", [f"main.{table}"]
-        ).fetchone()[0]
-        last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
+        ).fetchall()[0][0]
+        last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchall()[0][0]
         assert first is not None
         versions = range(first, last + 1)
         ours = self.ours_at(table, versions)
@@ -102,7 +101,7 @@ class Both:
 
 
 @pytest.fixture
-def both(catalog: CatalogUnderTest, lake: LakeSession, tmp_path: Path) -> Iterator[Both]:
+def both(catalog: CatalogUnderTest, lake: LakeSession) -> Iterator[Both]:
     duck = connect_duckdb(catalog)
     duck.execute("USE lake")
     yield Both(lake, duck)

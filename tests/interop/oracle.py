@@ -49,9 +49,11 @@ def arrow_table(connection: duckdb.DuckDBPyConnection | ExclusiveConnection, que
 
 
 def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB connection with the lake attached as `alias`. The lake is created if it does not exist. The session's zone is UTC.
+    """Open a DuckDB connection with the lake attached. The lake is created if it does not exist. The session's zone is UTC.
 
     Args:
+        place: The location of the lake.
+        alias: The name of the lake in DuckDB.
         options: Further options of ATTACH, such as `data_inlining_row_limit=0`.
     """
     connection = open_duckdb(*EXTENSIONS)

@@ -11,11 +11,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from tests.interop import oracle
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class OtherProcess:
@@ -42,7 +45,7 @@ class OtherProcess:
     def close(self) -> None:
         self._process.shutdown()
 
-    def __enter__(self) -> OtherProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -22,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     def set_clock(now: datetime) -> None:
         class Fixed(datetime):
             @classmethod
-            def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            def now(cls, _tz: object = None) -> datetime:  # type: ignore[override]
                 return now
 
         monkeypatch.setattr(state, "datetime", Fixed)

@@ -87,7 +87,7 @@ def test_deletes_have_the_snapshot_that_commits_them(both: Both, writer: Callabl
 
 
 @pytest.mark.parity
-def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Callable[[str], Any], other: LakeSession) -> None:
+def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Callable[[str], Any]) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     both.duckdb("CREATE TABLE t AS SELECT i AS id, 'a' AS v FROM range(5) r (i)")
     both.duckdb("CREATE TABLE made (n BIGINT)")

@@ -324,9 +324,8 @@ class TestBadInput:
         with pytest.raises(MissingFileError, match="is missing"):  # known when the rows are read
             query.fetch()
 
-    def test_a_missing_package(
-        self, catalog: CatalogUnderTest, with_rows: LakeSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
+    @pytest.mark.usefixtures("with_rows")
+    def test_a_missing_package(self, catalog: CatalogUnderTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setitem(sys.modules, "duckdb", None)
         with pytest.raises(duckdb_files.EncryptedFileError, match=re.escape("has no package duckdb: pip install 'dbt-ducklake[duckdb]'")):
             duckdb_files.connect()
@@ -341,7 +340,8 @@ class TestBadInput:
         with sqlite3.connect(tmp_path / "new.sqlite") as connection:
             assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
-    def test_a_lake_that_is_not_as_the_profile_says(self, catalog: CatalogUnderTest, lake: LakeSession, tmp_path: Path) -> None:
+    @pytest.mark.usefixtures("lake")
+    def test_a_lake_that_is_not_as_the_profile_says(self, catalog: CatalogUnderTest, tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError, match="the lake is encrypted, but the profile has `encrypted: false`"):
             catalog.open(encrypted=False)
         catalog.open().close_catalogs()
@@ -406,7 +406,7 @@ def test_a_local_spark_encrypts_its_temporary_files() -> None:
     assert own.with_encrypted_files() == own
 
 
-def test_parquet_libraries_cannot_decrypt_what_duckdb_encrypts(both: Both, catalog: CatalogUnderTest) -> None:
+def test_parquet_libraries_cannot_decrypt_what_duckdb_encrypts(both: Both) -> None:
     """DuckDB omits the additional authenticated data of the Parquet specification. If this test fails, Spark could read the files itself."""
     both.duckdb("CREATE TABLE t AS SELECT range AS a FROM range(1000)")
     path, key = both.duck.execute("SELECT data_file, data_file_encryption_key FROM ducklake_list_files('lake', 't')").fetchone()

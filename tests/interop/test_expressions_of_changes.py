@@ -32,7 +32,7 @@ def rows(both: Both, query: str = "SELECT * FROM t ORDER BY id") -> list[tuple[A
 
 
 @pytest.fixture
-def tables(both: Both, way: str) -> Both:
+def tables(both: Both, way: str) -> Both:  # noqa: ARG001 (sets limits)
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
     both.duckdb("CREATE TABLE t AS SELECT range AS id, 'a' AS v, '' AS j FROM range(4)")
     both.duckdb("CREATE TABLE status AS SELECT range + 2 AS id, 'new' AS v, if(range = 0, NULL, 'shipped') AS status FROM range(3)")
@@ -89,7 +89,8 @@ def test_the_file_of_a_row(tables: Both) -> None:
     assert [row[0] for row in rows(tables)] == [3, 11]
 
 
-def test_a_column_cannot_have_a_value_in_partition_and_in_the_query(both: Both, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_a_column_cannot_have_a_value_in_partition_and_in_the_query(both: Both) -> None:
     both.spark("CREATE TABLE p (id BIGINT, v STRING) PARTITIONED BY (v)")
     both.spark("INSERT INTO p VALUES (0, 'x')")
     for query in ("BY NAME SELECT 1 AS id, 'y' AS v", "(id, v) SELECT 1, 'y'"):
@@ -99,7 +100,8 @@ def test_a_column_cannot_have_a_value_in_partition_and_in_the_query(both: Both, 
     assert rows(both, "SELECT * FROM p") == [(0, "x")]
 
 
-def test_partitions_of_rounded_timestamps_are_replaced(both: Both, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_partitions_of_rounded_timestamps_are_replaced(both: Both) -> None:
     both.duckdb("CREATE TABLE p (id INTEGER, ts TIMESTAMP_S)")
     both.duckdb("ALTER TABLE p SET PARTITIONED BY (ts)")
     both.duckdb("INSERT INTO p VALUES (0, '2024-01-01 10:00:01'), (1, '2024-01-01 10:00:02')")

@@ -48,7 +48,7 @@ def session(opened: Open) -> LakeSession:
 
 
 @pytest.fixture
-def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.DuckDBPyConnection]:
+def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.DuckDBPyConnection]:  # noqa: ARG001 (creates the lake)
     """DuckDB on the lake, with warm caches."""
     connection = connect_duckdb(catalog)
     connection.execute("USE lake")
@@ -99,9 +99,7 @@ def test_a_small_seed_is_inlined(catalog: CatalogUnderTest, session: LakeSession
 
 
 @pytest.mark.parity
-def test_a_duckdb_with_warm_caches_sees_the_first_inlined_rows_of_a_table(
-    catalog: CatalogUnderTest, opened: Open, session: LakeSession
-) -> None:
+def test_a_duckdb_with_warm_caches_sees_the_first_inlined_rows_of_a_table(catalog: CatalogUnderTest, session: LakeSession) -> None:
     files_only = connect_duckdb(catalog, data_inlining_row_limit=0)
     files_only.execute("CREATE TABLE lake.t(a INTEGER)")
     files_only.execute("SELECT * FROM lake.t").fetchall()
@@ -124,9 +122,7 @@ def test_the_limit_applies_to_the_rows_of_a_statement(
     assert (files(catalog) == 0) is kept
 
 
-def test_options_override_the_profile_and_narrow_scopes_override_wide_ones(
-    catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection
-) -> None:
+def test_options_override_the_profile_and_narrow_scopes_override_wide_ones(opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
     session = opened(data_inlining_row_limit=0)
     duck.execute("CREATE SCHEMA s")
     duck.execute("CREATE TABLE s.t(a INTEGER)")
@@ -471,9 +467,7 @@ def test_a_flush_changes_nothing_that_duckdb_reads(
 
 
 @pytest.mark.parity
-def test_rows_that_are_inlined_during_a_flush_are_kept(
-    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
-) -> None:
+def test_rows_that_are_inlined_during_a_flush_are_kept(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,), (2,)])
     transaction = session.catalog.begin()
     assert [each.rows for each in flush_inlined_data(Context(session.catalog, transaction, session.spark))] == [2]
@@ -524,7 +518,7 @@ def test_a_flush_sorts_the_rows_of_a_sorted_table(catalog: CatalogUnderTest, ses
     assert order == [(5,), (3,), (2,)]
 
 
-def test_rows_that_are_not_flushed(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_rows_that_are_not_flushed(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     for name in ("t", "u"):
         session.load_seed("main", name, [("a", "int")], [(1,)])
     duck.execute("CALL lake.set_option('auto_compact', false, table_name => 't')")
@@ -556,9 +550,7 @@ def test_a_flush_changes_no_value(catalog: CatalogUnderTest, opened: Open, duck:
 
 
 @pytest.mark.parity
-def test_a_flush_changes_no_value_that_duckdb_inlined(
-    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
-) -> None:
+def test_a_flush_changes_no_value_that_duckdb_inlined(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute(
         "CREATE TABLE t(i INTERVAL, z TIMETZ, h HUGEINT, g UHUGEINT, u UBIGINT, s TIMESTAMP_S, m TIMESTAMP_MS, j JSON, k UUID, c TIME)"
     )

@@ -147,7 +147,7 @@ def test_change_feed(both: Both) -> None:
     assert len(both.session.execute("FROM lake.table_changes('tbl', TIMESTAMP '2020-01-01 00:00:00', now())").fetch()) == 5
 
 
-def test_data_inlining(both: Both, tmp_path: Path) -> None:
+def test_data_inlining(both: Both) -> None:
     walk(both, "CALL lake.set_option('data_inlining_row_limit', 10)")
     walk(both, "CREATE SCHEMA my_schema", "CREATE TABLE tbl (col INTEGER)", "CREATE TABLE my_schema.t (col INTEGER)")
     walk(both, "INSERT INTO tbl VALUES (1), (2), (3)", "INSERT INTO my_schema.t VALUES (1)")

@@ -74,7 +74,7 @@ def test_every_row_is_found_in_files_of_both_writers(both: Both, zone: str, monk
     pruned = {text: result for text in conditions if is_pruned(result := session.execute(f"SELECT * FROM t WHERE {text}"))}
     assert len(pruned) > 15, f"seed {SEED}"
     chosen = rng.sample(sorted(pruned), 16)
-    monkeypatch.setattr(Settings, "can_prune", property(lambda self: False))
+    monkeypatch.setattr(Settings, "can_prune", property(lambda _: False))
     everything = session.execute(f"SELECT *, {', '.join(f'({text}) IS TRUE' for text in chosen)} FROM t")
     assert not is_pruned(everything)
     rows = everything.fetch()
@@ -141,7 +141,7 @@ def test_partition_values_are_used_if_statistics_are_missing(both: Both, transfo
     both.duckdb("INSERT INTO t SELECT 100, TIMESTAMP '2020-01-01' FROM range(20)")
     both.duckdb(f"ALTER TABLE t SET PARTITIONED BY ({transform})")
     both.duckdb("INSERT INTO t SELECT i % 8, TIMESTAMP '2024-01-15' + INTERVAL (i % 8) MONTH FROM range(80) r (i)")
-    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning.Pruning._by_statistics", lambda *anything: set())
+    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning.Pruning._by_statistics", lambda *_: set())
     query = "SELECT id, count(*) FROM t WHERE w >= '2024-03-01' AND w < '2024-05-01' AND id IN (2, 3) GROUP BY id"
     assert both.rows("SELECT id, count(*) FROM t WHERE id + 0 IN (2, 3) AND w >= '2024-03-01' GROUP BY id") == [(2, 10), (3, 10)]
     assert sorted(both.session.execute(query).fetch()) == [(2, 10), (3, 10)]
@@ -157,7 +157,7 @@ def test_nanoseconds_before_1970_are_found_by_timestamps_only(both: Both, monkey
     both.duckdb("INSERT INTO t VALUES ('1969-12-31 23:59:59.9999999'), ('2024-02-03 00:00:00')")
     both.duckdb("INSERT INTO t SELECT make_timestamp_ns(1706918400000000000 + i * 3600000000000) FROM range(24) r (i)")
     assert both.session.execute("SELECT count(*) FROM t WHERE w = DATE'2024-02-03'").fetch() == [(25,)]
-    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning.Pruning._by_statistics", lambda *anything: set())
+    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning.Pruning._by_statistics", lambda *_: set())
     found = both.session.execute("SELECT count(*) FROM t WHERE w < TIMESTAMP_NTZ'1970-01-01 00:00:00'")
     assert found.fetch() == [(1,)]
 

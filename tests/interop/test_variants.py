@@ -67,7 +67,8 @@ def test_fetched_variants_are_json(both: Both) -> None:
     assert both.session.execute("SELECT array(v) FROM t WHERE id = 1").fetch() == [('[{"a":[1,null]}]',)]
 
 
-def test_every_field_of_a_wide_object_is_found(both: Both, each: list[str]) -> None:
+@pytest.mark.usefixtures("each")
+def test_every_field_of_a_wide_object_is_found(both: Both) -> None:
     wide = "{" + ", ".join(f"'{name}': {number}" for number, name in enumerate(WIDE)) + "}"
     both.duckdb("CREATE TABLE t (id INTEGER, v VARIANT)")
     both.duckdb(f"INSERT INTO t VALUES (1, {wide}::VARIANT)")
@@ -78,7 +79,8 @@ def test_every_field_of_a_wide_object_is_found(both: Both, each: list[str]) -> N
     assert found == [(number, *range(len(WIDE))) for number in (1, 2, 3)]
 
 
-def test_duckdb_reads_what_spark_shreds(both: Both, each: list[str]) -> None:
+@pytest.mark.usefixtures("each")
+def test_duckdb_reads_what_spark_shreds(both: Both) -> None:
     rows = (
         'SELECT CAST(id AS INT) AS id, parse_json(\'{"b": "x\' || id || \'", "a": \' || id || \', "l": [1.5, null]}\') AS v FROM range(5)'
     )
@@ -90,7 +92,8 @@ def test_duckdb_reads_what_spark_shreds(both: Both, each: list[str]) -> None:
     assert both.duck.execute("SELECT id FROM t WHERE v.a::INTEGER = 3").fetchall() == [(3,)]
 
 
-def test_the_error_for_parts_that_spark_cannot_combine_names_the_column(both: Both, each: list[str]) -> None:
+@pytest.mark.usefixtures("each")
+def test_the_error_for_parts_that_spark_cannot_combine_names_the_column(both: Both) -> None:
     for number, (value, kind) in enumerate(UNREADABLE.items()):
         both.duckdb(f"CREATE TABLE bad{number} AS SELECT 1 AS id, {{'k': {value}}}::VARIANT AS v")
         with pytest.raises(LakeError, match=f"column v of table main.bad{number} has type variant, and a file stores it as .*{kind}"):
@@ -98,7 +101,8 @@ def test_the_error_for_parts_that_spark_cannot_combine_names_the_column(both: Bo
         assert both.session.execute(f"SELECT id FROM bad{number}").fetch() == [(1,)]
 
 
-def test_shredded_rows_are_changed_and_compacted(both: Both, each: list[str]) -> None:
+@pytest.mark.usefixtures("each")
+def test_shredded_rows_are_changed_and_compacted(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, v VARIANT)")
     for start in (0, 10, 20):
         both.duckdb(f"INSERT INTO t SELECT i, {{'a': i, 'b': 'x' || i}}::VARIANT FROM range({start}, {start + 10}) s(i)")

@@ -163,11 +163,8 @@ def test_every_node_of_a_file_has_its_field_id(busy: Busy) -> None:
     def nodes(field: pa.Field) -> Iterator[pa.Field]:
         yield field
         kind = field.type
-        if pa.types.is_map(kind):  # the repeated group between the map and its key has no id
-            children = [kind.key_field, kind.item_field]
-        else:
-            children = [kind.field(index) for index in range(kind.num_fields)]
-        for child in children:
+        is_map = pa.types.is_map(kind)  # the repeated group between the map and its key has no id
+        for child in [kind.key_field, kind.item_field] if is_map else [kind.field(index) for index in range(kind.num_fields)]:
             yield from nodes(child)
 
     for path in busy.paths("ducklake_data_file"):
@@ -259,7 +256,7 @@ def test_a_column_that_is_added_again_has_a_new_id(busy: Busy) -> None:
     assert len(ids) == 2
 
 
-def test_updates_keep_row_ids(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
+def test_updates_keep_row_ids(duck: duckdb.DuckDBPyConnection) -> None:
     assert duck.execute("SELECT count(*) FROM t WHERE a < 40 AND rowid <> a").fetchone() == (0,)
     feed = duck.execute(
         "SELECT change_type, count(*) FROM ducklake_table_changes('lake', 'main', 't', 3, 3) GROUP BY 1 ORDER BY 1"

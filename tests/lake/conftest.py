@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.format.files import ScanPlan
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.duckdb_instances import open_duckdb
 from tests.lake.written import WrittenLake
@@ -61,7 +62,7 @@ class DuckLake:
         with LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{self.catalog}")) as catalog:
             reader = catalog.reader(catalog.latest() if version is None else catalog.resolve(version=version))
             found = reader.find(schema, table)
-            assert found is not None, f"no table {table} at {version}"
+            assert isinstance(found, Table), f"no table {table} at {version}"
             return reader.scan_plan(found)
 
 

@@ -163,7 +163,8 @@ def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, pla
     both.execute("DELETE FROM there.main.orders WHERE customer = 9")
 
 
-def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: SparkRuntime, both: LakeSession) -> None:
+@pytest.mark.usefixtures("both")
+def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: SparkRuntime) -> None:
     lake = opened(places, runtime, read_only=True)
     with lake.session() as session:
         session.execute("CREATE TABLE copy AS SELECT * FROM there.main.orders")
@@ -174,7 +175,8 @@ def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: Spark
     lake.close_catalogs()
 
 
-def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettings, runtime: SparkRuntime, both: LakeSession) -> None:
+@pytest.mark.usefixtures("both")
+def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettings, runtime: SparkRuntime) -> None:
     path = "postgresql://me:hunter2@localhost:1/db"
     lake = opened(places, runtime, path=path, data_path=None, create_if_not_exists=False)
     with lake.session() as session:

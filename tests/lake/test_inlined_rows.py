@@ -23,7 +23,7 @@ def session(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSe
 
 
 @pytest.fixture
-def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.DuckDBPyConnection]:
+def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.DuckDBPyConnection]:  # noqa: ARG001 (creates the lake)
     connection = connect_duckdb(catalog)
     connection.execute("USE lake")
     yield connection

@@ -31,7 +31,8 @@ def lines(lake: LakeSession) -> list[str]:
     return notified
 
 
-def test_a_long_statement_says_how_far_it_has_come(lake: LakeSession, quick: None, lines: list[str]) -> None:
+@pytest.mark.usefixtures("quick")
+def test_a_long_statement_says_how_far_it_has_come(lake: LakeSession, lines: list[str]) -> None:
     lake.execute(f"CREATE TABLE slow AS SELECT id, {SLEEP} AS waited FROM range(0, 240, 1, 4)")
     jobs = [match["job"] for match in map(LINE.fullmatch, lines) if match is not None]
     assert len(jobs) == len(lines) > 1
@@ -47,7 +48,8 @@ def test_a_short_statement_says_nothing(lake: LakeSession, lines: list[str]) -> 
     assert lines == []
 
 
-def test_the_statements_of_a_node_count_together(quick: None) -> None:
+@pytest.mark.usefixtures("quick")
+def test_the_statements_of_a_node_count_together() -> None:
     messages: list[str] = []
     watch, node = Watch(), RunningWork("model.p.m", time.monotonic(), lambda: None, messages.append)
     for _ in range(4):
@@ -56,7 +58,8 @@ def test_the_statements_of_a_node_count_together(quick: None) -> None:
     assert [re.sub(r"\d+ s", "N s", line) for line in messages] == ["model.p.m has been running for N s: no Spark job is running"]
 
 
-def test_an_error_of_spark_does_not_end_the_watch(quick: None) -> None:
+@pytest.mark.usefixtures("quick")
+def test_an_error_of_spark_does_not_end_the_watch() -> None:
     notified = threading.Event()
 
     def broken() -> Progress:

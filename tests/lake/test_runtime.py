@@ -124,7 +124,7 @@ def test_a_supplied_session_on_a_java_that_spark_cannot_use_is_refused(
     spark_runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = spark_runtime.session()
-    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.java.usable_releases", lambda spark: Releases(11, 12))
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.java.usable_releases", lambda _: Releases(11, 12))
     with pytest.raises(ConfigurationError, match=rf"Spark {given.version} on Java [\d.]+, and it needs Java 11 to 12"):
         SparkRuntime(given).session()
 

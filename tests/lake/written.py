@@ -69,7 +69,7 @@ class WrittenLake:
         with sqlite3.connect(f"{self.home}/lake.sqlite") as database:
             return database.execute(sql).fetchall()
 
-    def column_stats(self, table: str, *, sizes: bool = False) -> list[tuple[Any, ...]]:
+    def column_stats(self, table: str) -> list[tuple[Any, ...]]:
         """Return the file statistics of a table, by column: (id, values, nulls, min, max, NaN)."""
         return self.catalog(
             "SELECT s.column_id, s.value_count, s.null_count, s.min_value, s.max_value, s.contains_nan "

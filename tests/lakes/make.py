@@ -59,8 +59,10 @@ ROWS_IN_FILES = [
     # another schema, nested types, every row deleted
     "CREATE SCHEMA shop",
     "CREATE TABLE shop.nested (id INTEGER, tags VARCHAR[], place STRUCT(x INTEGER, y VARCHAR), moment TIMESTAMP, ok BOOLEAN, share DOUBLE)",
-    "INSERT INTO shop.nested VALUES (1, ['a', 'b'], {'x': 1, 'y': 'one'}, '2024-05-06 07:08:09.123456', true, 0.5), "
-    "(2, [], NULL, NULL, NULL, NULL), (3, [NULL], {'x': NULL, 'y': 'three'}, '1969-12-31 23:59:59', false, -1e300)",
+    (
+        "INSERT INTO shop.nested VALUES (1, ['a', 'b'], {'x': 1, 'y': 'one'}, '2024-05-06 07:08:09.123456', true, 0.5), "
+        "(2, [], NULL, NULL, NULL, NULL), (3, [NULL], {'x': NULL, 'y': 'three'}, '1969-12-31 23:59:59', false, -1e300)"
+    ),
     "DELETE FROM shop.nested WHERE id = 2",
     # partitioned by a column whose id is not its position
     "CREATE TABLE orders (gone INTEGER, id INTEGER, region VARCHAR, day DATE)",

@@ -170,5 +170,5 @@ def test_positions_equal_a_full_build(tmp_path: Path, database: str) -> None:
             assert chain.dbt("build")
             chain.check()
     finally:
-        reset_adapters()
+        reset_adapters()  # type: ignore[no-untyped-call]  # dbt has no types here
     print(*sorted(outcomes.items()), sep="\n")

@@ -22,6 +22,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from tests.catalog_objects import table_of
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 from tests.interop import oracle
 from tests.interop.differential.invariants import Invariants
@@ -57,7 +58,7 @@ def load_seed(session: LakeSession, number: int, chance: random.Random) -> None:
     session.load_seed("main", "rebuilt", [("number", "int")], [(number,)] * chance.choice([2, 100]))
 
 
-def change_definitions(session: LakeSession, number: int, chance: random.Random) -> None:
+def change_definitions(session: LakeSession, number: int, _: random.Random) -> None:
     session.execute(f"CREATE TABLE made_{number} (number INT)")
     session.execute("ALTER TABLE debit ADD COLUMN more INT DEFAULT 1")
     session.execute("ALTER TABLE debit DROP COLUMN more")
@@ -68,7 +69,7 @@ def build_table(session: LakeSession, number: int, chance: random.Random) -> Non
     session.execute(f"CREATE OR REPLACE TABLE rebuilt AS SELECT {number} AS number FROM range({chance.choice([5, 3000])})")
 
 
-def insert_query(session: LakeSession, number: int, chance: random.Random) -> None:
+def insert_query(session: LakeSession, number: int, _: random.Random) -> None:
     for name in ("debit", "credit"):
         session.execute(f"INSERT INTO {name} SELECT {number}, id % 7 FROM range({1000 + number})")
 
@@ -173,9 +174,7 @@ def state(place: CatalogPlace) -> tuple[int, ...]:
     with place.open() as catalog, duckdb.connect() as plain:
         assert Invariants(catalog, plain).violations() == []
         reader = catalog.reader()
-        table = reader.find("main", "log")
-        assert table is not None
-        plan = reader.scan_plan(table)
+        plan = reader.scan_plan(table_of(reader, "log"))
         ours = sum(file.record_count for file in plan.files) + sum(len(each.rows) for each in plan.inlined)
         assert ours == found[0]
     return found
@@ -230,7 +229,10 @@ def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.Fi
     (tmp_path / "project").mkdir()
     lake = {**LAKE, "path": place.path, "data_path": place.data_path, "threads": 2, "spark": SPARK}
     project, chance = write_project(tmp_path / "project", MODELS, {"here": lake}), random.Random(SEED)
-    build = lambda number: start_dbt(project, "build", "--vars", f"number: {number}")  # noqa: E731
+
+    def build(number: int) -> subprocess.Popen[str]:
+        return start_dbt(project, "build", "--vars", f"number: {number}")
+
     first = build(1)
     output, _ = first.communicate(timeout=TIMEOUT_SECONDS)
     assert first.returncode == 0, output

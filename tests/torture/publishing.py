@@ -176,6 +176,8 @@ def execute(place: CatalogPlace, command: Command, step: Callable[[set[str]], No
     """Run a command.
 
     Args:
+        place: the lake.
+        command: the command.
         step: called after each step with the nodes that were built so far.
 
     Returns:
@@ -235,6 +237,7 @@ def expected(command: Command, done: Mapping[str, bool], hit: set[str]) -> set[s
     """Return the nodes that must be published.
 
     Args:
+        command: the command that ran.
         done: whether each node and test succeeded.
         hit: the replaced tables that DuckDB changed after they were read and before they could be published.
     """

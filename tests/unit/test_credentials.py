@@ -231,7 +231,7 @@ def test_a_spark_setting_is_shown_if_its_name_is_harmless() -> None:
     assert shown.keys() == {*secret, *harmless}
 
 
-def test_a_wrong_field_is_named_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_field_is_named_without_its_value() -> None:
     for wrong in (
         {"spark": [{"config": {"a.key": SECRET}}]},
         {"spark": {"remote": f"host:15002/;token={SECRET}"}},

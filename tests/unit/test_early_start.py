@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_run_of_all_models_needs_spark_before_the_project_is_parsed(project: Path, tmp_path: Path) -> None:
+def test_a_run_of_all_models_needs_spark_before_the_project_is_parsed(project: Path) -> None:
     assert command_needs_spark(config(project, "run"))
     assert command_needs_spark(config(project, "build", select=(), exclude=()))
     assert command_needs_spark(config(project, "show"))

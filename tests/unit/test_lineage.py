@@ -164,8 +164,8 @@ def cancelled() -> DbtRuntimeError:
 )
 def test_the_end_of_a_node_that_did_not_succeed(error: BaseException, state: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Event] = []
-    monkeypatch.setattr(lineage, "Sender", lambda client: SimpleNamespace(send=sent.append, close=lambda: None))
-    monkeypatch.setattr(lineage, "add_callback_to_manager", lambda callback: None)
+    monkeypatch.setattr(lineage, "Sender", lambda _: SimpleNamespace(send=sent.append, close=lambda: None))
+    monkeypatch.setattr(lineage, "add_callback_to_manager", lambda _: None)
     config = SimpleNamespace(credentials=credentials(None), project_name="shop")
     names = {"unique_id": "model.shop.orders", "database": "LAKE", "schema": "main", "alias": "orders"}
     node = SimpleNamespace(**names, resource_type="model", compiled_code="select 1", description="")
@@ -203,7 +203,7 @@ class Client:
             raise self._error
         self.events.append(event)
 
-    def close(self, timeout: float) -> bool:
+    def close(self, _timeout: float) -> bool:
         return True
 
     def sender(self) -> Sender:

@@ -47,7 +47,7 @@ def test_a_database_that_is_starting_up_is_tried_again(attempts: int, opens: boo
 def test_a_permanent_error_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def wrong(*arguments: Any, **options: Any) -> LakeCatalog:
+    def wrong(*arguments: Any, **_: Any) -> LakeCatalog:
         calls.append(arguments)
         raise ConfigurationError("no such lake")
 
@@ -59,7 +59,7 @@ def test_a_permanent_error_is_not_tried_again(tmp_path: Path, monkeypatch: pytes
 
 def test_a_catalog_is_closed_if_its_data_path_cannot_be_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = []
-    monkeypatch.setattr(lake, "write_mark", lambda catalog: (_ for _ in ()).throw(OSError("the disk is full")))
+    monkeypatch.setattr(lake, "write_mark", lambda _catalog: (_ for _ in ()).throw(OSError("the disk is full")))
     monkeypatch.setattr(LakeCatalog, "close", lambda catalog: closed.append(catalog.data_path))
     with pytest.raises(OSError, match="the disk is full"):
         Lake.open(LakeSettings(f"sqlite:{tmp_path}/lake.sqlite", data_path=f"{tmp_path}/files/"))

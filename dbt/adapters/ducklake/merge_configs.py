@@ -178,13 +178,13 @@ def _unknown_configs(names: Sequence[str]) -> list[str]:
 
 def _wrong_types(given: Mapping[str, Any]) -> list[str]:
     found = [f"{name} must be a string; it is {given[name]!r}" for name in _STRINGS if name in given and not isinstance(given[name], str)]
-    for name in _LISTS:
-        if name in given and not (isinstance(given[name], str) or _is_list_of_strings(given[name])):
-            found.append(f"{name} must be a list of columns; it is {given[name]!r}")
+    found += [
+        f"{name} must be a list of columns; it is {given[name]!r}"
+        for name in _LISTS
+        if name in given and not (isinstance(given[name], str) or _is_list_of_strings(given[name]))
+    ]
     found += [f"{name} must be true or false; it is {given[name]!r}" for name in _FLAGS if name in given and given[name] is not True]
-    for name in _MAPS:
-        if name in given and not isinstance(given[name], Mapping):
-            found.append(f"{name} must be a map; it is {given[name]!r}")
+    found += [f"{name} must be a map; it is {given[name]!r}" for name in _MAPS if name in given and not isinstance(given[name], Mapping)]
     for name in ("source_alias", "target_alias"):
         if isinstance(given.get(name), str) and not re.fullmatch(r"[A-Za-z_]\w*", given[name]):
             found.append(f"{name} must be a plain identifier; it is {given[name]!r}")

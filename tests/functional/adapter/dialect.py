@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
-Texts = TypeVar("Texts", str, dict[str, object], list[object])
+Texts = TypeVar("Texts")
 
 _TYPES = {
     r"timestamp without time zone": "timestamp_ntz",
@@ -21,10 +21,15 @@ _TOKEN = re.compile(
 
 def in_spark(value: Texts) -> Texts:
     """Translate types and quoted names in a text, or in each text of a dictionary or list, to Spark's dialect, except in literals."""
+    converted: Texts = _converted(value)
+    return converted
+
+
+def _converted(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: in_spark(inner) for key, inner in value.items()}  # type: ignore[misc,type-var]
+        return {key: _converted(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [in_spark(inner) for inner in value]  # type: ignore[misc,type-var]
+        return [_converted(inner) for inner in value]
     return _TOKEN.sub(_translated, value) if isinstance(value, str) else value
 
 

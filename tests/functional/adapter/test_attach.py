@@ -126,7 +126,8 @@ class TestTwoLakes:
         assert theirs.execute(f"SELECT n FROM lake.{schema}.seen").fetchall() == [(3,)]
         theirs.close()
 
-    def test_a_run_that_needs_one_lake_never_opens_the_other(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_a_run_that_needs_one_lake_never_opens_the_other(self):
         unreachable = ["--vars", "{other_path: 'postgresql://me:hunter2@localhost:1/db'}"]
         (result,) = run_dbt(["run", "--select", "plain", "--cache-selected-only", *unreachable]).results
         assert result.status == "success"
@@ -149,7 +150,8 @@ class TestTwoLakes:
         assert self.rows(project, "select a from lake.$.plain") == [(1,)]
         project.run_sql(f"drop table other.{project.test_schema}.plain")
 
-    def test_docs_and_freshness_cover_both_lakes(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_docs_and_freshness_cover_both_lakes(self):
         run_dbt(["docs", "generate"])
         catalog = json.loads(Path("target", "catalog.json").read_text())
         places = {node["metadata"]["name"]: node["metadata"]["database"] for node in (catalog["nodes"] | catalog["sources"]).values()}
@@ -178,7 +180,8 @@ class TestTwoLakes:
         assert "the lake other cannot be changed" in next(result.message for result in results if result.node.name == "two")
         assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
 
-    def test_debug_and_operations_name_the_lake(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_debug_and_operations_name_the_lake(self):
         _, output = run_dbt_and_capture(["debug"])
         assert "'alias': 'other'" in output
         _, output = run_dbt_and_capture(

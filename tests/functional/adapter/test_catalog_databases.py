@@ -62,7 +62,8 @@ class Builds:
         ]
         assert [int(row[0]) for row in built.run_sql("select n from {schema}.totals", fetch="all")] == [4]
 
-    def test_docs_are_generated(self, built):
+    @pytest.mark.usefixtures("built")
+    def test_docs_are_generated(self):
         run_dbt(["docs", "generate"])
 
 

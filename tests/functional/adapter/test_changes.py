@@ -54,7 +54,7 @@ class TestChain(WithDuckDB):
         return {**CHAIN, "tests.yml": UNIT_TEST}
 
     @pytest.fixture(scope="class")
-    def built(self, project: TestProjInfo, duckdb: Any) -> None:
+    def built(self, duckdb: Any) -> None:  # noqa: ARG002 (writes the sources)
         """The models after their first run."""
         run_dbt(["run"])
 
@@ -74,7 +74,8 @@ class TestChain(WithDuckDB):
             after.remove(row)
         return after
 
-    def test_each_model_reads_the_increment_of_the_one_before(self, project, duckdb, built):
+    @pytest.mark.usefixtures("built")
+    def test_each_model_reads_the_increment_of_the_one_before(self, duckdb):
         self.check(duckdb)
         assert self.rows(duckdb, "SELECT what, id FROM logged") == [("insert", each) for each in range(1, 9)]
         snapshots = "SELECT count(*) FROM ducklake_snapshots('lake')"
@@ -108,7 +109,8 @@ class TestChain(WithDuckDB):
         run_dbt(["run"])
         self.check(duckdb)
 
-    def test_positions_are_shown(self, project, duckdb, built):
+    @pytest.mark.usefixtures("built")
+    def test_positions_are_shown(self, project):
         _, output = run_dbt_and_capture(["run-operation", "ducklake_positions", "--args", "{table_name: named}"])
         assert f"lake.{project.test_schema}.open_orders" in output
         catalog = run_dbt(["docs", "generate"])
@@ -139,7 +141,7 @@ class TestFullBuilds(WithDuckDB):
     def added(self, duckdb: Any) -> list[tuple[object, ...]]:
         return self.rows(duckdb, "SELECT kind, id FROM united WHERE added")
 
-    def test_an_input_that_cannot_be_continued_is_read_whole(self, project, duckdb):
+    def test_an_input_that_cannot_be_continued_is_read_whole(self, duckdb):
         self.run()
         assert self.added(duckdb) == []
         duckdb.execute("INSERT INTO orders VALUES (9, 0, 90)")
@@ -206,7 +208,8 @@ class TestRefused(WithDuckDB):
             "without_changes.sql": f"{read} from {{{{ source('shop', 'orders') }}}}",
         }
 
-    def test_the_error_says_what_to_do(self, project, duckdb):
+    @pytest.mark.usefixtures("duckdb")
+    def test_the_error_says_what_to_do(self):
         results = run_dbt(["run", "--exclude", "batches"], expect_pass=False)
         found = {result.node.name: result.message for result in results}
         with pytest.raises(DbtRuntimeError, match="does not work with microbatch"):

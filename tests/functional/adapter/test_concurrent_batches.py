@@ -84,7 +84,7 @@ class Batches(OnALake):
 
 
 class TestSQLite(Batches):
-    def test_batches_that_share_one_file_commit_in_sequence(self, project, lake, dbt_profile_target):
+    def test_batches_that_share_one_file_commit_in_sequence(self, project, dbt_profile_target):
         table = f"{project.test_schema}.batches"
         project.run_sql(f"create or replace table {table} as select /*+ coalesce(1) */ id, at, 'shared' as run from {table}")
         self.run()

@@ -82,7 +82,7 @@ class TestSharedClones(BaseClone):
         connection.close()
 
     @pytest.fixture(scope="class")
-    def built(self, project: Any) -> None:
+    def built(self, project: Any) -> None:  # noqa: ARG002 (writes the models)
         """The models after their first run."""
         run_dbt(["run"])
 
@@ -94,9 +94,8 @@ class TestSharedClones(BaseClone):
         listed = duckdb.execute(f"SELECT data_file FROM ducklake_list_files('lake', '{table}', schema => '{schema}')").fetchall()
         return {Path(path).stat().st_ino for (path,) in listed}
 
-    def test_a_development_environment_starts_from_clones(
-        self, project: Any, unique_schema: str, other_schema: str, duckdb: Any, built: None
-    ) -> None:
+    @pytest.mark.usefixtures("built")
+    def test_a_development_environment_starts_from_clones(self, project: Any, unique_schema: str, other_schema: str, duckdb: Any) -> None:
         self.copy_state(project.project_root)
         prod, dev = unique_schema, other_schema
         to_dev = ["--state", "state", "--target", "otherschema"]
@@ -134,9 +133,7 @@ class TestSharedClones(BaseClone):
         for result in results:
             assert "clone_as is 'deep'; it may be 'view', 'table' or 'shared'" in result.message, result.node.name
 
-    def test_models_of_a_cloned_schema_continue_from_their_positions(
-        self, project: Any, unique_schema: str, other_schema: str, duckdb: Any
-    ) -> None:
+    def test_models_of_a_cloned_schema_continue_from_their_positions(self, unique_schema: str, other_schema: str, duckdb: Any) -> None:
         run_dbt(["run", "--full-refresh"])
         duckdb.execute(f"DROP SCHEMA IF EXISTS {other_schema} CASCADE")
         arguments = ["run-operation", "ducklake_clone", "--args", f"{{schema: {unique_schema}, into: {other_schema}}}"]
@@ -154,7 +151,8 @@ class TestSharedClones(BaseClone):
         assert "open_orders` must be built from all rows, because it has not read changes before" in output
         assert self.count(duckdb, f"{other_schema}.orders", f"{other_schema}.open_orders") == [1501, 1501]
 
-    def test_a_table_and_a_schema_are_cloned_by_an_operation(self, project: Any, unique_schema: str, duckdb: Any, built: None) -> None:
+    @pytest.mark.usefixtures("built")
+    def test_a_table_and_a_schema_are_cloned_by_an_operation(self, unique_schema: str, duckdb: Any) -> None:
 
         def clone(*, fails: bool = False, **arguments: Any) -> str:
             return run_dbt_and_capture(["run-operation", "ducklake_clone", "--args", repr(arguments)], expect_pass=not fails)[1]

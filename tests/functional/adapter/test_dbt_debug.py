@@ -33,7 +33,8 @@ class TestDebugOfTheDataPath:
         file.write_text("a file")
         return {**dbt_profile_target, "data_path": f"{file}/files/"}
 
-    def test_the_error_names_a_path_that_cannot_be_written(self, project, dbt_profile_target):
+    @pytest.mark.usefixtures("project")
+    def test_the_error_names_a_path_that_cannot_be_written(self, dbt_profile_target):
         _, output = run_dbt_and_capture(["debug"], expect_pass=False)
         assert f"the data path {dbt_profile_target['data_path']} cannot be written to" in output
 
@@ -49,7 +50,8 @@ class TestDebugLeavesNothing:
         new = {**target, "path": f"ducklake:sqlite:{fresh}/lake.sqlite", "data_path": f"{fresh}/files/"}
         return {"test": {"outputs": {"default": target, "new": new}, "target": "default"}}
 
-    def test_debug_creates_no_lake_and_leaves_no_file(self, project, fresh):
+    @pytest.mark.usefixtures("project")
+    def test_debug_creates_no_lake_and_leaves_no_file(self, fresh):
         _, output = run_dbt_and_capture(["debug", "--target", "new"])
         for line in ("the catalog of lake can be read and written: ok (there is no lake in", "Spark can use the data path of lake: ok"):
             assert line in output
@@ -69,7 +71,8 @@ class TestDebugNamesAllFailures:
         other = {"path": f"ducklake:sqlite:{folder}/absent/other.sqlite", "alias": "other"}
         return {**dbt_profile_target, "data_path": f"{folder}/a_file/files/", "attach": [other]}
 
-    def test_each_failed_check_has_its_remedy(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_each_failed_check_has_its_remedy(self):
         _, output = run_dbt_and_capture(["debug"], expect_pass=False)
         assert "the data path of lake can be used: failed, because the data path" in output
         assert "the catalog of other can be read and written: failed, because" in output

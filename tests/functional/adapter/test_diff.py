@@ -109,7 +109,8 @@ class TestDiff:
         assert counts(found(table="orders_view", other_target="far", other="orders", key="id")) == (0, 1, 2)
         assert counts(found(table="orders_view", other_target="far", other="shop.orders", key="id")) == (0, 1, 2)
 
-    def test_a_file_is_written(self, built: TestProjInfo, tmp_path: Path) -> None:
+    @pytest.mark.usefixtures("built")
+    def test_a_file_is_written(self, tmp_path: Path) -> None:
         path = tmp_path / "new" / "diff.md"
         assert operation(table="orders", other="keyed", key="id", format="markdown", path=str(path)) == f"diff: {path}"
         assert path.read_text().startswith("### `lake.")
@@ -130,7 +131,8 @@ class TestDiff:
             ({"table": "orders", "other": "keyed", "key": "id", "format": "xml"}, "must be one of text, json, markdown, not xml"),
         ],
     )
-    def test_wrong_arguments_are_errors(self, built: TestProjInfo, given: dict[str, Any], message: str) -> None:
+    @pytest.mark.usefixtures("built")
+    def test_wrong_arguments_are_errors(self, given: dict[str, Any], message: str) -> None:
         assert message in " ".join(operation(passes=False, **given).split())
 
     def test_on_the_command_line(self, built: TestProjInfo) -> None:

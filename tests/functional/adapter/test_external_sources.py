@@ -88,14 +88,16 @@ class TestExternalSources(OnALake):
         run_dbt(["run", "--empty", "--select", "joined"])
         assert self.rows(project, "joined") == []
 
-    def test_a_hook_exports_files(self, project, folder):
+    @pytest.mark.usefixtures("project")
+    def test_a_hook_exports_files(self, folder):
         for _ in range(2):  # the second run replaces the files of the first
             run_dbt(["run", "--select", "exported"])
             with duckdb.connect() as duck:
                 found = duck.execute(f"from read_csv('{folder}/exported/*.csv', header = true) order by id").fetchall()
             assert found == [(1, "A"), (2, "B, C")]
 
-    def test_freshness_is_computed_from_the_rows(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_freshness_is_computed_from_the_rows(self):
         results = run_dbt(["source", "freshness"], expect_pass=False).results
         found = {result.node.name: result for result in results}
         assert found["orders"].max_loaded_at.isoformat() == "2026-01-31T12:00:00+00:00"

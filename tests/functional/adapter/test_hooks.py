@@ -51,7 +51,7 @@ class OurTarget:
 
 
 class ModelHooks(OurTarget):
-    def check_hooks(self, state, project, host, count=1):
+    def check_hooks(self, state, project, host, count=1):  # noqa: ARG002 (dbt's signature)
         for context in self.get_ctx_vars(state, count=count, project=project):
             self._check(context, project, state)
 
@@ -121,7 +121,7 @@ class TestDuplicateHooksInConfigs(BaseDuplicateHooksInConfigs):
 
 
 class TestPrePostRunHooks(OurTarget, BasePrePostRunHooks):
-    def check_hooks(self, state, project, host):
+    def check_hooks(self, state, project, host):  # noqa: ARG002 (dbt's signature)
         self._check(self.get_ctx_vars(state, project), project, state)
 
 

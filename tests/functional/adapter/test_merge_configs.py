@@ -115,7 +115,8 @@ class TestRefusedBeforeTheFirstBuild:
     def models(self):
         return {"wrong.sql": incremental("unique_key='id', merge_update_colums=['n'], merge_returning_columns='n'", FIRST, SECOND)}
 
-    def test_a_misspelt_config_is_refused(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_a_misspelt_config_is_refused(self):
         (result,) = run_dbt(["run"], expect_pass=False)
         assert "there is no config merge_update_colums; did you mean merge_update_columns?" in result.message
         assert "merge_returning_columns is not supported" in result.message

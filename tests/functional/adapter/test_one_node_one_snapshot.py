@@ -108,7 +108,7 @@ class TestProvenance(OnALake):
                 select 1 as a -- {{ ref('configured') }}""",
         }
 
-    def test_a_snapshot_records_its_origin(self, project, lake):
+    def test_a_snapshot_records_its_origin(self, lake):
         before = self.newest(lake)
         run_dbt(["run"])
 
@@ -179,7 +179,7 @@ class TestRunOperation(OnALake):
     def macros(self):
         return {"operations.sql": OPERATIONS}
 
-    def test_a_statement_commits(self, project, lake):
+    def test_a_statement_commits(self, project):
         run_dbt(["run-operation", "by_statement"])
 
         assert self.rows(project, "by_statement") == [(1,)]
@@ -191,13 +191,13 @@ class TestRunOperation(OnALake):
         assert len(self.since(lake, before)) == 1
         assert self.rows(project, "by_query") == [(1,), (2,)]
 
-    def test_statements_of_one_text_fail_together(self, project, lake):
+    def test_statements_of_one_text_fail_together(self, lake):
         before = self.newest(lake)
         run_dbt(["run-operation", "half"], expect_pass=False)
 
         assert self.newest(lake) == before
 
-    def test_an_operation_can_use_begin_and_commit(self, project, lake):
+    def test_an_operation_can_use_begin_and_commit(self, lake):
         before = self.newest(lake)
         run_dbt(["run-operation", "together"])
 

@@ -175,7 +175,8 @@ class TestFile(WithModels):
         assert facet(unchanged, "outputs", "history", "version") is None, "it wrote nothing"
         assert facet(unchanged, "outputs", "history", "schema") is not None
 
-    def test_a_failing_model(self, project: TestProjInfo, file: Path):
+    @pytest.mark.usefixtures("project")
+    def test_a_failing_model(self, file: Path):
         events = self.events(file, "build", "--select", "given", "copied", "broken+", expect_pass=False)
         ends = self.ends(events)
         assert {name: event["eventType"] for name, event in ends.items()} == {
@@ -205,7 +206,8 @@ class TestFile(WithModels):
         for event in ends.values():
             assert not [each for each in (*event["inputs"], *event["outputs"]) if "version" in each["facets"]]
 
-    def test_commands_without_nodes_send_nothing(self, project: TestProjInfo, file: Path):
+    @pytest.mark.usefixtures("project")
+    def test_commands_without_nodes_send_nothing(self, file: Path):
         file.write_text("")
         run_dbt(["test", "--select", "merged"])
         run_dbt(["debug"])
@@ -231,7 +233,8 @@ class TestBatches(OnALake):
         days = "{{ config(event_time='at') }} select id, timestamp'2025-12-31 12:00:00' + make_interval(0, 0, 0, id) as at from range(1, 4)"
         return {"batched.sql": batched, "days.sql": days}
 
-    def test_each_batch_is_a_run(self, project: TestProjInfo, file: Path):
+    @pytest.mark.usefixtures("project")
+    def test_each_batch_is_a_run(self, file: Path):
         run_dbt(["run", "--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04"], expect_pass=False)
         events = [json.loads(line) for line in file.read_text().splitlines()]
         batches = [event["eventType"] for event in events if name_of(event) == "batched"]
@@ -259,7 +262,7 @@ class TestTwoLakes(OnALake):
         first = "{{ config(materialized='table') }} select id from range(20)"
         return {"first.sql": first, "second.sql": "{{ config(materialized='table', database='other') }} select * from {{ ref('first') }}"}
 
-    def test_a_dataset_is_in_the_namespace_of_its_lake(self, project: TestProjInfo, file: Path, lake: LakeCatalog):
+    def test_a_dataset_is_in_the_namespace_of_its_lake(self, file: Path, lake: LakeCatalog):
         run_dbt(["run"])
         events = [json.loads(line) for line in file.read_text().splitlines()]
         first, second = (event for event in events if event["eventType"] == "COMPLETE" and event["outputs"])
@@ -316,7 +319,8 @@ class TestEndpoint:
         transport = {"type": "http", "url": f"http://127.0.0.1:{endpoint.server_port}", "auth": {"type": "api_key", "apiKey": "hunter2"}}
         return {**dbt_profile_target, "openlineage": {"transport": transport}}
 
-    def test_events_are_sent_and_the_key_is_not_shown(self, project, endpoint, monkeypatch):
+    @pytest.mark.usefixtures("project")
+    def test_events_are_sent_and_the_key_is_not_shown(self, endpoint, monkeypatch):
         outer = "01890000-0000-7000-8000-000000000001"
         monkeypatch.setenv("OPENLINEAGE_PARENT_ID", f"airflow/dag.task/{outer}")
         _, output = run_dbt_and_capture(["--debug", "run"])
@@ -346,7 +350,8 @@ class TestWithoutEndpoint:
         }
         return {**dbt_profile_target, "openlineage": {"transport": transport}}
 
-    def test_the_run_succeeds_with_one_warning(self, project, capfd):
+    @pytest.mark.usefixtures("project")
+    def test_the_run_succeeds_with_one_warning(self, capfd):
         results, output = run_dbt_and_capture(["run"])
         assert [result.status for result in results] == ["success"]
         assert output.count("OpenLineage events of this command were not sent: ConnectionError") == 1
@@ -364,14 +369,16 @@ class TestRefusedTransport:
     def dbt_profile_target(self, dbt_profile_target):
         return {**dbt_profile_target, "openlineage": {"transport": {"type": "file", "password": "hunter2"}}}
 
-    def test_a_command_fails_before_a_node_runs(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_a_command_fails_before_a_node_runs(self):
         with pytest.raises(
             DbtRuntimeError, match=r"is refused by the OpenLineage client\. RuntimeError: `log_file_path` key not passed"
         ) as caught:
             run_dbt(["run"])
         assert "hunter2" not in str(caught.value)
 
-    def test_debug_reports_it(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_debug_reports_it(self):
         _, output = run_dbt_and_capture(["debug"], expect_pass=False)
         assert "`openlineage.transport` is refused by the OpenLineage client. RuntimeError: `log_file_path` key not passed" in output
         assert "hunter2" not in output

@@ -98,7 +98,7 @@ class TestPartitionsOfBigQuery(OnALake):
             "batches.sql": BATCHES,
         }
 
-    def test_partitions_are_replaced_by_the_granularity(self, project, lake):
+    def test_partitions_are_replaced_by_the_granularity(self, project):
         run_dbt(["run", "--exclude", "batches"])
         run_dbt(["run", "--exclude", "batches"])
         ids = {name: [row[0] for row in self.rows(project, name)] for name in ("dates", "times", "months")}
@@ -118,7 +118,8 @@ class TestPartitionsOfBigQuery(OnALake):
             ({"field": "at", "granularity": "hour"}, "the granularity of a date is year, month, day, not hour"),
         ],
     )
-    def test_others_are_refused_by_name(self, project, partition, message):
+    @pytest.mark.usefixtures("project")
+    def test_others_are_refused_by_name(self, partition, message):
         write_file(days(partition, "timestamp"), "models", "wrong.sql")
         (result,) = run_dbt(["run", "--select", "wrong"], expect_pass=False)
         assert message in result.message
@@ -134,11 +135,13 @@ class TestViewsAndBatches(OnALake):
             "batches.sql": BATCHES.replace("select *", "select no_such_column, *"),
         }
 
-    def test_a_view_with_two_columns_of_one_name_is_refused(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_a_view_with_two_columns_of_one_name_is_refused(self):
         (result,) = run_dbt(["run", "--select", "twice"], expect_pass=False)
         assert "twice has two columns A; give one of the two another name" in result.message
 
-    def test_the_log_has_the_error_of_a_batch(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_the_log_has_the_error_of_a_batch(self):
         """dbt-core gives the node no message but `ERROR`: docs/configs/strategies/microbatch.md."""
         day = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-02"]
         results, log = run_dbt_and_capture(["run", "--select", "events", "batches", *day], expect_pass=False)

@@ -119,7 +119,7 @@ class TestEveryKindOfNode(OnALake):
         return {"given.csv": "id,v\n1,a\n2,b\n3,c\n"}
 
     @pytest.fixture
-    def duckdb(self, project: TestProjInfo) -> Iterator[Any]:
+    def duckdb(self, project: TestProjInfo) -> Iterator[Any]:  # noqa: ARG002 (creates the lake)
         with oracle.connect(THEIRS[0]) as connection:
             yield connection
 

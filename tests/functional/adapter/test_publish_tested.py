@@ -120,7 +120,7 @@ class TestNodesAfterTheirTests(PublishedByNode):
         assert self.statuses(results)["orders"] == "skipped"
         assert self.rows(project, "customers") == [("a",)]
 
-    def test_run_without_tests_publishes_at_once(self, project, lake):
+    def test_run_without_tests_publishes_at_once(self, lake):
         before = self.newest(lake)
         run_dbt(["run"])
         assert sorted(self.published(lake, before)) == ["customers", "early", "orders", "report", "shop", "untested"]

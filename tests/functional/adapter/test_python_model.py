@@ -90,7 +90,8 @@ class TestTimeout:
     def models(self):
         return {"polars_df.py": POLARS_MODEL.replace('"table"', '"table", timeout=60'), "slow.py": SLOW_ROWS_MODEL}
 
-    def test_the_timeout_counts_the_rows_that_are_computed_when_they_are_written(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_the_timeout_counts_the_rows_that_are_computed_when_they_are_written(self):
         run_dbt(["run", "--select", "polars_df"])
         started = time.monotonic()
         (result,) = run_dbt(["run", "--select", "slow"], expect_pass=False)

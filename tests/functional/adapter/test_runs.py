@@ -65,7 +65,8 @@ class TestRuns(OnALake):
         found = run_dbt(["ls", "--select", "state:modified", "--state", str(state), "--resource-type", "model"])
         assert found == ["test.middle"]
 
-    def test_the_first_build_warns_of_a_key_that_is_not_a_column(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_the_first_build_warns_of_a_key_that_is_not_a_column(self):
         _, output = run_dbt_and_capture(["run", "--select", "keyed", "--vars", "keyed: true"])
         assert "unique_key: nosuch is not a column of" in output
         assert "the columns are: id" in output

@@ -41,7 +41,7 @@ class TestChangesOfASample(WithDuckDB):
         return {"sources.yml": SOURCES, "changed.sql": CHANGED}
 
     @pytest.fixture(autouse=True)
-    def orders(self, project, duckdb):
+    def orders(self, duckdb):
         duckdb.execute("DROP TABLE orders")
         duckdb.execute(
             "CREATE TABLE orders AS SELECT i AS id, i * 10 AS amount, now() - INTERVAL (i) HOUR AS ordered_at FROM range(1, 40) r(i)"
@@ -78,7 +78,7 @@ class TestChangesOfARangeOfEventTimes(WithDuckDB):
         of_batches = CHANGED.replace("source('shop', 'orders')", "ref('batches')").replace("amount, ", "")
         return {"sources.yml": SOURCES, "changed.sql": CHANGED, "batches.sql": BATCHES, "changed_batches.sql": of_batches}
 
-    def test_a_range_of_batches_leaves_out_no_changes(self, project, duckdb):
+    def test_a_range_of_batches_leaves_out_no_changes(self, duckdb):
         duckdb.execute("DROP TABLE orders")
         duckdb.execute(
             "CREATE TABLE orders AS SELECT i AS id, i * 10 AS amount, TIMESTAMP '2026-01-01' + INTERVAL (i) DAY AS ordered_at FROM range(4) r(i)"

@@ -90,7 +90,8 @@ class StagingRows:
             for name, config in CONFIGS.items()
         }
 
-    def test_they_are_those_of_dbt(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_they_are_those_of_dbt(self):
         run_dbt_and_capture(["seed"])
         kinds = {name: set() for name in CONFIGS}
         for day in (1, 2, 3):

@@ -68,7 +68,7 @@ class TestMetadataFreshness(OnALake):
         write_file(pinned, project.project_root, "models", "sources.yml")
         assert self.loaded_at(project) == {"events": inserted["events"], "then": deleted["events"]}
 
-    def test_the_error_names_why_there_is_no_freshness(self, project, lake):
+    def test_the_error_names_why_there_is_no_freshness(self, project):
         write_file(SOURCES + ODD, project.project_root, "models", "sources.yml")
         results = run_dbt(["source", "freshness"], expect_pass=False).results
         messages = {result.node.unique_id.split(".", 2)[2]: result.message for result in results if result.status == "runtime error"}

@@ -52,7 +52,7 @@ class TestSparkConfig(OnALake):
             ("'spark.sql.parquet.fieldId.read.enabled': false", "columns are matched by DuckLake's column ids"),
         ],
     )
-    def test_the_error_names_a_setting_that_a_node_cannot_have(self, project, lake, setting, message):
+    def test_the_error_names_a_setting_that_a_node_cannot_have(self, lake, setting, message):
         before = self.newest(lake)
         write_file(f"{{{{ config(materialized='table', spark_config={{{setting}}}) }}}} select 1 as id", "models", "wrong.sql")
         result = run_dbt(["run", "--select", "wrong"], expect_pass=False)

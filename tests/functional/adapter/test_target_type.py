@@ -78,7 +78,8 @@ class TestNoTargetType(Borrowing):
         assert "target_type: spark" in log
         assert self.only(project, "answers") == ("default", "spark", -1, 1, 1, "ducklake")
 
-    def test_the_warning_can_be_an_error(self, project):
+    @pytest.mark.usefixtures("project")
+    def test_the_warning_can_be_an_error(self):
         run_dbt(["run", "--select", "mails"])
         (result,) = run_dbt(["--warn-error", "run", "--select", "staged"], expect_pass=False)
         assert "in double quotes" in result.message

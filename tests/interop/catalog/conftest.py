@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column
-from tests.catalog_objects import COLUMNS, committed, table_of
+from tests.catalog_objects import COLUMNS, committed, main_of, table_of
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file
 from tests.places import METADATA_SCHEMA, METADATA_SCHEMA_NAME, REFERENCE_DATABASES, CatalogPlace, empty_place, selected_databases
@@ -66,7 +66,7 @@ A, B = COLUMNS
 
 def create(lake: LakeCatalog, *columns: Column, rows: list[dict[str, Any]] | None = None, **more: Any) -> None:
     def work(transaction: Transaction) -> None:
-        table = transaction.objects.new_table(transaction.schema("main"), "t", columns or (A, B), **more)
+        table = transaction.objects.new_table(main_of(transaction), "t", columns or (A, B), **more)
         if rows:
             transaction.rows.add_files(table, [write_file(table, rows)])
 

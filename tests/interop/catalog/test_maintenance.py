@@ -142,7 +142,7 @@ def test_the_next_run_finishes_a_cleanup_that_crashed(grown: LakeCatalog) -> Non
     assert grown.maintenance.scheduled(None) == []
 
 
-def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: bool) -> None:
+def schedule(lake: LakeCatalog, path: str, is_relative: bool) -> None:
     from dbt.adapters.ducklake.catalog.store import tables as t
     from dbt.adapters.ducklake.catalog.store.database import insert_rows
 
@@ -151,7 +151,7 @@ def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: boo
         insert_rows(connection, t.files_scheduled_for_deletion, [row])
 
 
-def test_malicious_catalog_rows_remove_no_file(place: CatalogPlace, grown: LakeCatalog, tmp_path: Path) -> None:
+def test_malicious_catalog_rows_remove_no_file(grown: LakeCatalog, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     treasure = outside / "treasure.parquet"
@@ -169,7 +169,7 @@ def test_malicious_catalog_rows_remove_no_file(place: CatalogPlace, grown: LakeC
         "live through a link": (f"main/alias/{Path(live).name}", True),
     }
     for form, (path, is_relative) in forms.items():
-        schedule(place, grown, path, is_relative)
+        schedule(grown, path, is_relative)
         (outcome,) = cleanup_old_files(context(grown), older_than=None)
         assert outcome.kept_because is not None, form
         assert treasure.exists(), form
@@ -209,7 +209,8 @@ def test_orphans_are_found_only_where_the_lake_puts_files(grown: LakeCatalog, tm
     assert all(file.exists() for file in others)
 
 
-def test_a_read_only_lake_is_not_changed(place: CatalogPlace, grown: LakeCatalog) -> None:
+@pytest.mark.usefixtures("grown")
+def test_a_read_only_lake_is_not_changed(place: CatalogPlace) -> None:
     with place.open(read_only=True) as lake:
         with pytest.raises(ConfigurationError, match="read-only"):
             lake.maintenance.expire(versions=[1], dry_run=False)
@@ -246,8 +247,8 @@ def test_a_path_that_no_file_can_have_is_skipped(tmp_path: Path) -> None:
         old = Path(lake.data_path) / "main" / "old.parquet"
         old.parent.mkdir()
         old.write_bytes(b"x")
-        schedule(place, lake, "main/a\0b.parquet", True)
-        schedule(place, lake, "main/old.parquet", True)
+        schedule(lake, "main/a\0b.parquet", True)
+        schedule(lake, "main/old.parquet", True)
         reasons = {each.path[-11:]: each.kept_because for each in cleanup_old_files(context(lake), older_than=None)}
         assert reasons == {"a\0b.parquet"[-11:]: "a path cannot contain a NUL character", "old.parquet": None}
         assert not old.exists()
@@ -281,7 +282,7 @@ class TestTwoLakesWithOneDataPath:
             assert cleanup_old_files(context(one), older_than=None) == []
             orphan = files[0].with_name("orphan.parquet")
             orphan.write_bytes(b"x")
-            schedule(places[0], one, "main/t/orphan.parquet", True)
+            schedule(one, "main/t/orphan.parquet", True)
             assert [each.kept_because for each in cleanup_old_files(context(one), older_than=None)] == [None]
             for dry_run in (True, False):
                 (outcome,) = delete_orphaned_files(context(two), older_than=None, dry_run=dry_run)

@@ -151,7 +151,7 @@ def test_harmful_values_are_refused(sides: tuple[Sides, duckdb.DuckDBPyConnectio
 
 @pytest.mark.parametrize("key", ["delete_older_than", "expire_older_than"])
 @pytest.mark.parametrize("value", ["-3 days", "soon"])
-def test_a_stored_grace_period_in_the_future_removes_nothing(ours: Sides, duckdb_on: Connect, key: str, value: str) -> None:
+def test_a_stored_grace_period_in_the_future_removes_nothing(ours: Sides, key: str, value: str) -> None:
     ours.session.execute("CREATE TABLE t (a INT)")
     orphan = Path(ours.session.catalog.data_path) / "main" / "t" / "being_written.parquet"
     orphan.parent.mkdir(parents=True)
@@ -211,7 +211,7 @@ def test_options_are_listed_as_duckdb_lists_them(ours: Sides, duckdb_on: Connect
 
 
 @pytest.mark.parity
-def test_options_are_part_of_the_transaction(ours: Sides, duckdb_on: Connect) -> None:
+def test_options_are_part_of_the_transaction(ours: Sides) -> None:
     ours.session.begin()
     ours.session.execute("CALL lake.set_option('parquet_version', 2)")
     assert ("parquet_version", "V2") in [(row[0], row[2]) for row in ours.session.execute("CALL lake.options()").fetch()]
@@ -266,7 +266,7 @@ def test_an_inlining_limit_set_by_us_does_not_crash_duckdb_with_views(ours: Side
     assert again.execute("SELECT count(*) FROM glob(?)", [f"{ours.place.data_path}main/t/*.parquet"]).fetchone() == (1,)
 
 
-def test_a_table_with_a_reserved_column_name_is_not_inlined(ours: Sides, duckdb_on: Connect) -> None:
+def test_a_table_with_a_reserved_column_name_is_not_inlined(ours: Sides) -> None:
     ours.session.execute("CALL lake.set_option('data_inlining_row_limit', 0)")
     ours.session.execute("CREATE TABLE t (row_id INT)")
     for scope in ("", ", schema => 'main'", ", table_name => 't'"):

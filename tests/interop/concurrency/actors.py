@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -18,6 +18,8 @@ from tests.interop import oracle
 from .history import Answer, Done, Kind, State, Statement, TableRows, ViewText, in_order
 from .history import Relation as Found
 from .statements import is_counted, view_number
+
+Result = TypeVar("Result")
 
 
 class AbortedError(Exception):
@@ -83,7 +85,7 @@ class Ours:
 
         return self._safely(run)
 
-    def _safely(self, action: Callable[[], Any]) -> Any:
+    def _safely(self, action: Callable[[], Result]) -> Result:
         try:
             return action()
         except ConflictError as error:

@@ -81,7 +81,8 @@ class Player:
             lake = place.open(self._runtime, data_inlining_row_limit=script.inlining, retry=retry, **self._settings)
             stack.callback(lake.catalog.close)
             actors: dict[Actor, Ours | DuckDB] = {"A": Ours(lake.session()), "B": Ours(lake.session()), "duckdb": self._duck}
-            stack.callback(lambda: [each.session.close() for each in actors.values() if isinstance(each, Ours)])
+            for ours in (each for each in actors.values() if isinstance(each, Ours)):
+                stack.callback(ours.session.close)
             return _Play(script, actors, self._observer).history()
 
     def close(self) -> None:

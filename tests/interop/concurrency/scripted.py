@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .history import BEGIN, COMMIT, ROLLBACK, Kind, Script, Statement, Step
+from .history import BEGIN, COMMIT, ROLLBACK, Actor, Kind, Script, Statement, Step
 from .statements import TEMPORARY_VIEW
 
+_ACTORS: dict[str, Actor] = {"A": "A", "B": "B", "duckdb": "duckdb"}
 _TRANSACTION = {statement.text: statement for statement in (BEGIN, COMMIT, ROLLBACK)}
 _FIRST_WORDS = {
     "SELECT": Kind.QUERY,
@@ -22,6 +23,8 @@ def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Scrip
 
     Args:
         lines: Such as `A BEGIN`, `duckdb INSERT INTO t VALUES (1, 2)`, `B merge_adjacent_files`, `A expire_snapshots 1`.
+        inlining: The row limit of all clients.
+        setup: Statements that DuckDB runs before, one snapshot for each.
     """
     tables = tuple(f"CREATE TABLE {table} (id INTEGER, n INTEGER)" for table in ("t", "u"))
     return Script(inlining, tables + setup, tuple(_step(line) for line in lines))
@@ -29,8 +32,7 @@ def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Scrip
 
 def _step(line: str) -> Step:
     actor, text = line.split(None, 1)
-    assert actor in ("A", "B", "duckdb")
-    return Step(actor, statement(text))
+    return Step(_ACTORS[actor], statement(text))
 
 
 def statement(text: str) -> Statement:

@@ -12,6 +12,7 @@ def shrink(script: Script, fails: Callable[[Script], bool], *, tries: int = 60) 
     """Return the shortest script found by removing actors, then transactions, then single steps, then statements of the setup.
 
     Args:
+        script: The script that fails.
         fails: Runs a script and returns whether it still fails.
         tries: The maximum number of runs.
     """

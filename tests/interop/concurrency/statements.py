@@ -140,7 +140,7 @@ class Words:
         clauses = "WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
         return _change(f"MERGE INTO {table} AS o USING ({source}) AS s ON o.id = s.id {clauses}", table)
 
-    def truncate(self, views: Sequence[str]) -> Statement:
+    def truncate(self, _views: Sequence[str]) -> Statement:
         """Return a TRUNCATE."""
         table = self.table()
         return _change(f"TRUNCATE TABLE {table}", table)

@@ -1,0 +1,1 @@
+"""Random statements of both sides, after which the lake must be equal for both."""

@@ -49,6 +49,8 @@ class Comparison:
         """Return the digest of a table's rows after comparing both sides, and the plain table for the newest snapshot.
 
         Args:
+            table: The table as both sides define it.
+            version: The snapshot; None is the newest.
             ours: Whether our side is queried, which costs a Spark job.
         """
         where = f"{table.key} at {'the newest snapshot' if version is None else version}"

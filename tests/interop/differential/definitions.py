@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.ducklake.format.buckets import is_reliable
+from dbt.adapters.ducklake.format.types import DataType
 
 from . import values
 from .shape import ColumnShape, Shape, TableShape
-from .values import INTEGERS, DataType, Dialect, defined_type
+from .values import INTEGERS, Dialect, defined_type
 from .words import COLUMNS, SCHEMAS, VIEWS, Maker, Statement, Texts, both, name_of, relation
 
 
@@ -173,7 +174,7 @@ class Definitions(Maker):
             c for c in table.columns if c.type.name in (*INTEGERS, "varchar", "date", "timestamp", "boolean", "decimal(9,2)", "uuid")
         ]
         if not columns or (not buckets and self.rng.random() < 0.25):
-            return self._alter("partitioning", table, lambda d: "RESET PARTITIONED BY", no_rows=True)
+            return self._alter("partitioning", table, lambda _: "RESET PARTITIONED BY", no_rows=True)
         chosen = self.rng.sample(columns, min(len(columns), self.rng.choice((1, 1, 2))))
         keys = [(c, self._transform(c, buckets)) for c in chosen]
 
@@ -196,7 +197,7 @@ class Definitions(Maker):
     def _sorting(self, table: TableShape) -> Statement | None:
         columns = [c for c in table.columns if not c.type.fields]
         if not columns or self.rng.random() < 0.25:
-            return self._alter("sorting", table, lambda d: "RESET SORTED BY", no_rows=True)
+            return self._alter("sorting", table, lambda _: "RESET SORTED BY", no_rows=True)
         chosen = self.rng.sample(columns, min(len(columns), self.rng.choice((1, 1, 2))))
         keys = [(c, self.rng.choice(("", " DESC", " ASC NULLS FIRST", " DESC NULLS LAST"))) for c in chosen]
         return self._alter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ class Invariants:
             text("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot ORDER BY snapshot_id DESC")
         ).first()
         assert newest is not None
-        before, self._counters = self._counters, tuple(newest)
+        before, self._counters = self._counters, tuple(newest._tuple())
         return (
             [f"counters went back from {before} to {self._counters}"]
             if any(a > b for a, b in zip(before, self._counters, strict=True))
@@ -95,11 +96,12 @@ class Invariants:
         ).fetchall()
         self._logged = max([self._logged, *(row.snapshot_id for row in rows)])
         found = []
-        for snapshot, changes in rows:
-            entries = _ENTRY.findall(changes or "")
+        for row in rows:
+            changes = row.changes_made or ""
+            entries = _ENTRY.findall(changes)
             rebuilt = ",".join(f"{kind}:{value}" for kind, value in entries)
-            if rebuilt != (changes or "") or not {kind for kind, _ in entries} <= KINDS:
-                found.append(f"snapshot {snapshot} has logged changes that DuckDB does not know: {changes}")
+            if rebuilt != changes or not {kind for kind, _ in entries} <= KINDS:
+                found.append(f"snapshot {row.snapshot_id} has logged changes that DuckDB does not know: {changes}")
         return found
 
     def _inlined(self, connection: Connection) -> list[str]:
@@ -126,7 +128,7 @@ class Invariants:
             root = (root + part) if relative else part
         return str(root + file.path)
 
-    def _file(self, path: str, file: Any, stats: list[Any], columns: list[Any]) -> list[str]:
+    def _file(self, path: str, file: Any, stats: Sequence[Any], columns: Sequence[Any]) -> list[str]:
         local = Path(path)
         if not local.exists():
             return [f"{path} does not exist"]
@@ -149,7 +151,7 @@ class Invariants:
             found += self._bounds(path, file, row, ids, columns)
         return found
 
-    def _bounds(self, path: str, file: Any, stats: Any, ids: dict[int, str], columns: list[Any]) -> list[str]:
+    def _bounds(self, path: str, file: Any, stats: Any, ids: dict[int, str], columns: Sequence[Any]) -> list[str]:
         """Check that statistics contain the data. Missing statistics are always valid."""
         name = ids.get(stats.column_id)
         kind = next(

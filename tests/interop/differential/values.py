@@ -177,8 +177,8 @@ def duckdb_name(kind: DataType) -> str:
             return f"MAP({duckdb_name(key.type)}, {duckdb_name(item.type)})"
         case "struct", fields:
             return "STRUCT(" + ", ".join(f'"{f.name}" {duckdb_name(f.type)}' for f in fields) + ")"
-        case name, _:
-            return _DUCKDB_NAMES.get(name) or name.upper()
+        case _:
+            return _DUCKDB_NAMES.get(kind.name) or kind.name.upper()
 
 
 def of_duckdb(text: str) -> DataType:

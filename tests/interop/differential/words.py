@@ -75,7 +75,7 @@ class Maker:
         free = [(s, t) for s in shape.schemas for t in TABLES if f"{s}.{t}".casefold() not in taken]
         return self.rng.choice(free) if free and len(shape.tables) < 5 else None
 
-    def _column(self, table: TableShape, wanted: Callable[[ColumnShape], bool] = lambda column: True) -> ColumnShape | None:
+    def _column(self, table: TableShape, wanted: Callable[[ColumnShape], bool] = lambda _: True) -> ColumnShape | None:
         found = [column for column in table.columns if wanted(column)]
         return self.rng.choice(found) if found else None
 
@@ -91,7 +91,7 @@ class Maker:
         """Return a condition on the columns of a table."""
         if self.rng.random() < 0.05:
             constant = self.rng.choice(("true", "false"))
-            return lambda d: constant
+            return lambda _: constant
         first = self._atom(self.rng.choice(table.columns), alias)
         if self.rng.random() < 0.7:
             return first

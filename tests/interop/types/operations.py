@@ -116,7 +116,7 @@ class Operations:
     def text_of(self, case: Case, value: str) -> str:
         """Return the value as a text for `spark_value`."""
         if case.kind == "bytes":
-            return str(self.duck.execute(f"SELECT {duck_leaf(case, 'column', duck_value(case, value))}").fetchone()[0])
+            return str(self.duck.execute(f"SELECT {duck_leaf(case, 'column', duck_value(case, value))}").fetchall()[0][0])
         return spark_text(case, value)
 
     def insert(self, operation: str, table: str, columns: Sequence[tuple[Case, str]]) -> None:

@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column, Table
 from dbt.adapters.ducklake.format.paths import new_uuid
-from tests.catalog_objects import COLUMNS, committed, table_of
+from tests.catalog_objects import COLUMNS, committed, main_of, table_of
 from tests.places import EVERY_DATABASE, METADATA_SCHEMA, CatalogPlace, empty_place
 
 
@@ -37,7 +37,7 @@ def sqlite_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake
 
 
 def create(lake: LakeCatalog, name: str = "t", columns: tuple[Column, ...] = COLUMNS, **more: Any) -> Table:
-    committed(lake, lambda transaction: transaction.objects.new_table(transaction.schema("main"), name, columns, **more))
+    committed(lake, lambda transaction: transaction.objects.new_table(main_of(transaction), name, columns, **more))
     return table_of(lake.reader(), name)
 
 

@@ -40,7 +40,8 @@ def test_an_existing_lake_needs_no_data_path_and_refuses_another(lake: LakeCatal
         replace(place, data_path="/elsewhere/").open()
 
 
-def test_a_lake_without_tables_gets_the_given_data_path(lake: LakeCatalog, place: CatalogPlace, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("lake")
+def test_a_lake_without_tables_gets_the_given_data_path(place: CatalogPlace, tmp_path: Path) -> None:
     elsewhere = replace(place, data_path=f"{tmp_path}/elsewhere")
     for options in ({"read_only": True}, {"create_if_not_exists": False}):
         with pytest.raises(ConfigurationError, match="data_path"):

@@ -32,7 +32,7 @@ def broken(good: Path, tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
-def lake(broken: sqlite3.Connection, tmp_path: Path) -> Iterator[LakeCatalog]:
+def lake(broken: sqlite3.Connection, tmp_path: Path) -> Iterator[LakeCatalog]:  # noqa: ARG001 (writes the catalog)
     with LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite")) as opened:
         yield opened
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.read.table_log import TableLogEntry
 from dbt.adapters.ducklake.catalog.read.table_metrics import Ranges
@@ -64,7 +62,7 @@ def test_a_table_whose_id_begins_another_id_has_its_own_log(sqlite_lake: LakeCat
     assert [entry.rows_inserted for entry in log(sqlite_lake, "t11")] == [10, 0]
 
 
-def test_an_earlier_state_ends_the_log(sqlite_lake: LakeCatalog, tmp_path: Path) -> None:
+def test_an_earlier_state_ends_the_log(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     before: Snapshot = sqlite_lake.latest()
     insert(sqlite_lake, file_of(table))

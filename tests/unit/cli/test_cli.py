@@ -60,7 +60,8 @@ def rows(result: Result) -> list[dict[str, Any]]:
     return found
 
 
-def test_snapshots_are_listed_newest_first(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_snapshots_are_listed_newest_first() -> None:
     found = rows(on_lake("snapshots", "--format", "json"))
     assert [row["snapshot_id"] for row in found] == [3, 2, 1, 0]
     assert [row["changed"] for row in found[:2]] == [["sales.orders"], ["sales.orders"]]
@@ -68,13 +69,15 @@ def test_snapshots_are_listed_newest_first(folder: Path) -> None:
     assert rows(on_lake("snapshots", "--limit", "1", "--format", "json")) == found[:1]
 
 
-def test_history_of_a_table(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_history_of_a_table() -> None:
     found = rows(on_lake("history", "sales.orders", "--format", "json"))
     assert [(row["changes"], row["rows_inserted"]) for row in found] == [(["insert"], 20), (["create", "insert"], 100)]
     assert rows(on_lake("history", "lake.sales.orders", "--limit", "1", "--format", "json")) == found[:1]
 
 
-def test_the_three_formats_show_the_same(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_the_three_formats_show_the_same() -> None:
     found = rows(on_lake("history", "sales.orders", "--format", "json"))
     lines = list(csv.DictReader(io.StringIO(on_lake("history", "sales.orders", "--format", "csv").stdout)))
     assert [(line["snapshot_id"], line["rows_inserted"], json.loads(line["changes"])) for line in lines] == [
@@ -86,7 +89,8 @@ def test_the_three_formats_show_the_same(folder: Path) -> None:
     assert "…" not in table
 
 
-def test_a_diff_of_snapshots_without_a_change_starts_no_spark(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_diff_of_snapshots_without_a_change_starts_no_spark() -> None:
     on_lake("sql", "COMMENT ON TABLE sales.orders IS 'x'")
     text = on_lake("diff", "sales.orders", "--from", "3").stdout
     assert text.splitlines()[2:] == ["no differences"]
@@ -103,7 +107,8 @@ def test_a_report_is_written(folder: Path) -> None:
     assert "sales.orders" in (folder / "new/report.html").read_text()
 
 
-def test_statements_share_a_session(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_statements_share_a_session() -> None:
     result = on_lake("sql", "USE sales", "BEGIN", "COMMENT ON TABLE orders IS 'x'", "SHOW TABLES", "COMMIT", "--format", "csv")
     assert result.stdout == "namespace,tableName,isTemporary\nsales,orders,false\n"
     assert result.stderr.splitlines()[:2] == ["USE sales", "BEGIN"]
@@ -111,13 +116,15 @@ def test_statements_share_a_session(folder: Path) -> None:
     assert rows(on_lake("sql", "-", "--format", "json", input="SHOW SCHEMAS"))[0] == {"namespace": "main"}
 
 
-def test_long_results_are_cut(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_long_results_are_cut() -> None:
     result = on_lake("sql", "SHOW SCHEMAS", "--limit", "1", "--format", "csv")
     assert result.stdout == "namespace\nmain\n"
     assert "only the first 1 rows are shown" in result.stderr
 
 
-def test_a_lake_is_created_where_its_data_path_is_given(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_lake_is_created_where_its_data_path_is_given() -> None:
     assert "no catalog at" in ducklake("--lake", "new.sqlite", "sql", "SHOW SCHEMAS").stderr
     assert "no catalog at" in ducklake("--lake", "new.sqlite", "--data-path", "new/", "snapshots").stderr
     assert not Path("new.sqlite").exists()
@@ -125,7 +132,8 @@ def test_a_lake_is_created_where_its_data_path_is_given(folder: Path) -> None:
     assert Path("new.sqlite").exists()
 
 
-def test_a_checkpoint_does_what_its_dry_run_says(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_checkpoint_does_what_its_dry_run_says() -> None:
     on_lake("sql", "CALL set_option('expire_older_than', '0 seconds')")
     with connect("lake.sqlite") as session:
         session.load_seed("main", "few", [("a", "int")], [(1,)])
@@ -220,7 +228,8 @@ class TestTargets:
         (["frobnicate"], 2, "No such command 'frobnicate'"),
     ],
 )
-def test_errors_are_one_line_with_an_exit_code(folder: Path, arguments: list[str], code: int, message: str) -> None:
+@pytest.mark.usefixtures("folder")
+def test_errors_are_one_line_with_an_exit_code(arguments: list[str], code: int, message: str) -> None:
     result = on_lake(*arguments, prog_name="ducklake")
     assert result.exit_code == code
     assert message in result.stderr

@@ -78,8 +78,8 @@ def test_the_initial_default_of_a_decimal_is_rounded_as_in_duckdb(type_: str, te
         (lambda t: evolution.set_type(t, ("a",), parse_type("string")), "cannot become string"),
         (lambda t: evolution.drop_column(t, ("p",)), "partition key"),
         (lambda t: evolution.drop_column(t, ("b",)), "sort key"),
-        (lambda t: evolution.drop_column(evolution.drop_column(table(column("x"), column("y")), ("x",)), ("y",)), "only one"),
-        (lambda t: table(column("a"), column("A")), "twice"),
+        (lambda _: evolution.drop_column(evolution.drop_column(table(column("x"), column("y")), ("x",)), ("y",)), "only one"),
+        (lambda _: table(column("a"), column("A")), "twice"),
     ],
 )  # fmt: skip
 def test_impossible_changes_are_refused_with_a_remedy(change: object, message: str) -> None:

@@ -113,7 +113,7 @@ def condition(rng: random.Random, type_name: str) -> tuple[str, Callable[[Any], 
             return f"(c = {literal(a)} OR c > {literal(b)})", lambda v: order(v) == order(a) or order(v) > order(b)
         case "like" if type_name == "varchar":
             return f"c LIKE '{a}%'", lambda v: v.startswith(a)
-    return "c IS NOT NULL", lambda v: True
+    return "c IS NOT NULL", lambda _: True
 
 
 @pytest.mark.parametrize("type_name", MAKERS)

@@ -10,8 +10,10 @@ from typing import Any
 
 import dbt.include.global_project as dbt_project
 import dbt.include.spark as spark_project
-from dbt_common.clients.jinja import MacroReturn, get_environment
+from dbt.adapters.contracts.relation import RelationType
+from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions.macros import MacroReturn
 
 import dbt.include.ducklake as our_project
 from dbt.adapters.ducklake.column import DuckLakeColumn
@@ -59,8 +61,11 @@ class Adapter:
         self.columns: dict[str, list[DuckLakeColumn]] = {}
         self.behavior = SimpleNamespace(enable_truthy_nulls_equals_macro=SimpleNamespace(no_warn=False))
 
-    def dispatch(self, name: str, namespace: str | None = None) -> Callable[..., Any]:
-        return next(self._macros.context[f"{prefix}__{name}"] for prefix in PREFIXES if f"{prefix}__{name}" in self._macros.context)
+    def dispatch(self, name: str, _namespace: str | None = None) -> Callable[..., Any]:
+        found: Callable[..., Any] = next(
+            self._macros.context[f"{prefix}__{name}"] for prefix in PREFIXES if f"{prefix}__{name}" in self._macros.context
+        )
+        return found
 
     def quote(self, identifier: str) -> str:
         return f"`{identifier}`"
@@ -81,7 +86,7 @@ class Adapter:
     def merge_plan(self, configs: Any, unique_key: Any, update: list[str], columns: list[str], source: DuckLakeRelation) -> MergePlan:
         return plan(configs, unique_key, update, columns, lambda: [column.name for column in self.get_columns_in_relation(source)])
 
-    def check_foreign_configs(self, config: Any, columns: Any) -> str:
+    def check_foreign_configs(self, _config: Any, _columns: Any) -> str:
         return ""
 
     def type(self) -> str:
@@ -130,7 +135,7 @@ class Macros:
             api=SimpleNamespace(Column=DuckLakeColumn, Relation=DuckLakeRelation),
             statement=self._statement,
             render=lambda text: text,
-            log=lambda *args, **kwargs: "",
+            log=lambda *_, **__: "",
             this=relation("model"),
             execute=True,
         )
@@ -158,7 +163,7 @@ class Macros:
     def _return(value: Any) -> None:
         raise MacroReturn(value)
 
-    def _statement(self, *args: Any, caller: Callable[[], str], **kwargs: Any) -> str:
+    def _statement(self, *_: Any, caller: Callable[[], str], **__: Any) -> str:
         self.statements.append(one_line(caller()))
         return ""
 
@@ -169,7 +174,7 @@ def one_line(text: str) -> str:
 
 
 def relation(name: str, kind: str = "table") -> DuckLakeRelation:
-    return DuckLakeRelation.create(database="lake", schema="main", identifier=name, type=kind)
+    return DuckLakeRelation.create(database="lake", schema="main", identifier=name, type=RelationType(kind))
 
 
 def columns(**types: str) -> list[DuckLakeColumn]:

@@ -51,7 +51,7 @@ def test_a_view_is_replaced(macros: Macros) -> None:
 
 def test_column_comments_of_a_view_are_part_of_its_creation(macros: Macros) -> None:
     macros.config["persist_docs"] = {"columns": True}
-    macros.context["get_columns_in_query"] = lambda sql: ["id", "name"]
+    macros.context["get_columns_in_query"] = lambda _: ["id", "name"]
     macros.context["model"].columns = {"ID": Documented("the owner's id")}
 
     assert macros.create_view_as(VIEW, "select 1") == (

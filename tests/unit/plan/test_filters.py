@@ -177,7 +177,7 @@ def test_timestamps_are_exact_if_the_session_zone_is_utc() -> None:
 
 
 def test_the_window_of_a_batch_is_exact_for_every_date_and_timestamp_column() -> None:
-    """dbt writes the ends of the window with an offset. In another zone it is wider by the maximum difference between zones."""
+    """The ends of the window have an offset when dbt writes them. In another zone it is wider by the maximum difference between zones."""
     window = "{0} >= timestamp '2024-02-02 00:00:00+00:00' and {0} < timestamp '2024-02-03 00:00:00+00:00'"
     assert where(window.format("created")) == ["created: 2024-02-02 00:00:00+00..", "created: ..2024-02-02 23:59:59.999999999+00"]
     assert where(window.format("at"), utc=True) == ["at: 2024-02-02 00:00:00..", "at: ..2024-02-02 23:59:59.999999999"]

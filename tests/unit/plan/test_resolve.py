@@ -70,7 +70,7 @@ class Session:
 def session(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Session]:
     catalogs = {name: empty_place("sqlite", request, tmp_path).open() for name in ("lake", "raw")}  # type: ignore[arg-type]
     lakes = TwoLakes(catalogs)
-    made = Session(lakes, Names("lake", "main", lakes), Planning(Settings, lambda: True, ScanPlans(), lambda names, reference: None))
+    made = Session(lakes, Names("lake", "main", lakes), Planning(Settings, lambda: True, ScanPlans(), lambda _names, _reference: None))
     for name in catalogs:
         transaction = made.write(name)
         transaction.objects.new_table(transaction.schema("main"), "t", COLUMNS)  # type: ignore[arg-type]

@@ -107,7 +107,8 @@ def test_a_report_on_each_database(place: CatalogPlace) -> None:
         assert text in page.text
 
 
-def test_runs_are_the_snapshots_of_an_invocation(lake: LakeCatalog, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("lake")
+def test_runs_are_the_snapshots_of_an_invocation(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with empty_place("sqlite", request, tmp_path).lake() as opened, opened.session() as session:
         run_node(session, "a", 100, "first")
         session.set_commit_message(None, None, "not JSON")

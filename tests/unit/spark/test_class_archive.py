@@ -76,7 +76,7 @@ def test_options_of_the_profile_take_precedence_over_ours(java: Java) -> None:
 
 def test_a_maker_starts_unless_there_is_an_archive_or_one_has_failed(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append(command))
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
     wanted = archive(java)
     wanted.make_later()
     assert [command[1:3] for command in started] == [["-m", MAKER]]

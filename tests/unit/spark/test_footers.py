@@ -89,7 +89,7 @@ def test_a_large_footer_is_read_completely(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_footer_can_become_shorter(tmp_path: Path, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbt.adapters.ducklake.spark.files.storage.is_local", lambda path: in_place)
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.files.storage.is_local", lambda _: in_place)
     file = write(tmp_path / "x.parquet", pa.table({"a": [1]}))
     footer = read_footer(file.path, file.size_bytes)
     padded = footer + b"\0" * 100

@@ -20,6 +20,9 @@ def cases() -> list[tuple[str, str]]:
     return [(name, text.rstrip("\n")) for name, text in zip(blocks[::2], blocks[1::2], strict=True)]
 
 
+EACH_CASE = pytest.mark.parametrize("expected", [pytest.param(text, id=name) for name, text in cases()])
+
+
 def marked(sql: Sql) -> str:
     """Return the text with marks around the names that were found."""
     edits = [(r.start, r.end, "plain" if r.aliased else "enclosed" if r.enclosed else "alias") for r in sql.references] + [
@@ -33,14 +36,14 @@ def marked(sql: Sql) -> str:
     return text
 
 
-@pytest.mark.parametrize(("name", "expected"), cases(), ids=[name for name, _ in cases()])
-def test_names_are_found_at_their_positions(name: str, expected: str) -> None:
+@EACH_CASE
+def test_names_are_found_at_their_positions(expected: str) -> None:
     text = ANY_MARK.sub("", expected)
     assert marked(references(text)) == expected
 
 
-@pytest.mark.parametrize(("name", "expected"), cases(), ids=[name for name, _ in cases()])
-def test_positions_are_correct_with_windows_line_ends_and_prefixes(name: str, expected: str) -> None:
+@EACH_CASE
+def test_positions_are_correct_with_windows_line_ends_and_prefixes(expected: str) -> None:
     expected = "\r\n-- ünïcode 😀 from x\r\n" + expected.replace("\n", "\r\n")
     assert marked(references(ANY_MARK.sub("", expected))) == expected
 
@@ -132,4 +135,4 @@ def test_binding_gives_a_table_before_a_pipe_an_alias() -> None:
 
 def test_binding_leaves_unresolved_names_unchanged() -> None:
     text = "select cat.s.t.x from cat.s.t version as of 3"
-    assert "".join(references(text).pieces(lambda reference: None)) == text
+    assert "".join(references(text).pieces(lambda _: None)) == text

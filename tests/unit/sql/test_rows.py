@@ -437,7 +437,7 @@ def test_qualifiers_of_the_target_are_bound_by_the_caller() -> None:
     statement = parse("delete from s.t where s.t.a = (select max(b) from s.u where s.u.c = s.t.c)")
     assert isinstance(statement, Delete)
     assert statement.condition is not None
-    bound = "".join(statement.condition.pieces(lambda reference: "`s.u@1`", (statement.name,)))
+    bound = "".join(statement.condition.pieces(lambda _: "`s.u@1`", (statement.name,)))
     assert bound == "`t`.a = (select max(b) from `s.u@1` AS `u` where `u`.c = `t`.c)"
 
 

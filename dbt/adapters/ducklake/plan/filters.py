@@ -254,8 +254,7 @@ def _sites(text: str) -> dict[int, _Site]:
         where = select.args.get("where")
         if where is None or any(select.args.get(key) for key in ("sample", "match", "pivots")) or _has_nearest_rows(select):
             continue
-        for start, site in _relations(select, tuple(_conjuncts(where.this)), skipped):
-            found[start] = site
+        found.update(_relations(select, tuple(_conjuncts(where.this)), skipped))
     return found
 
 

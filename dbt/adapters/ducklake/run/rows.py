@@ -284,8 +284,5 @@ def _with_defaults(table: Table, statement: Insert) -> Sql:
 
 def _source_of(column: Column, positions: dict[str, int], static: dict[str, str]) -> str:
     name = fold(column.name)
-    if name in positions:
-        text = f"_c{positions[name]}"
-    else:
-        text = static.get(name) or default_sql(column)
+    text = f"_c{positions[name]}" if name in positions else static.get(name) or default_sql(column)
     return f"{text} AS {backquoted(column.name)}"

@@ -75,8 +75,9 @@ class CatalogView(ABC):
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """Return the names of tables and views without their definitions, for lists of thousands of them."""
         found = [each for each in self.definitions.names(schema_name) if not self._is_changed(each.relation_id)]
-        for each in self._changed(schema_name):
-            found.append(RelationName(each.relation_id, each.schema_name, each.name, isinstance(each, Table)))
+        found += (
+            RelationName(each.relation_id, each.schema_name, each.name, isinstance(each, Table)) for each in self._changed(schema_name)
+        )
         return sorted(found, key=lambda name: (name.schema_name, name.name))
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:

@@ -63,7 +63,8 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
                 if fields and options.hive_file_pattern:
                     directory += partition_directory(names, values)
                 for piece in pieces(part, options.target_file_size):
-                    written.append(_file(piece, layout, table.path, directory + data_file_name(), options, values))
+                    # one by one: the files before a failed one must be known
+                    written.append(_file(piece, layout, table.path, directory + data_file_name(), options, values))  # noqa: PERF401
     except BaseException:
         remove(written, ())
         raise
@@ -75,7 +76,7 @@ def write_deletes(deletes: Iterable[InlinedDeletes], directory: str, *, encrypte
     written: list[WrittenDeleteFile] = []
     try:
         for each in deletes:
-            written.append(_write_deletes(each, directory, encrypted))
+            written.append(_write_deletes(each, directory, encrypted))  # noqa: PERF401 -- those before a failed one must be known
     except BaseException:
         remove((), written)
         raise
