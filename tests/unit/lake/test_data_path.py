@@ -53,6 +53,9 @@ def test_only_a_path_without_files_of_a_lake_is_free(lake: str) -> None:
     with pytest.raises(ConfigurationError, match="already has files of another lake"):
         require_own_path(lake)  # a lake with other schemas
     files.delete_dir(inner + "nested")
+    with pytest.raises(ConfigurationError, match=f"remove these files and {MARK_FILE} if no lake needs them"):
+        require_own_path(lake)  # a lake of which all rows are inlined
+    files.delete_file(inner + MARK_FILE)
     require_own_path(lake)
 
 
