@@ -1,4 +1,4 @@
-"""A temporary folder goes with the last process that uses it, also if that is killed."""
+"""A temporary folder is removed with the last process that uses it, even if that process is killed."""
 
 from __future__ import annotations
 
