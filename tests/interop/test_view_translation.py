@@ -1,6 +1,6 @@
 """Every construct that is translated between the views of the engines, on edge values: both return equal values, or it is refused.
 
-Each expression is accepted or refused alone. The accepted ones of a list are read together: one view, one query of each engine.
+Each expression is accepted or refused alone. One view contains the accepted expressions of a list, and each engine queries it once.
 """
 
 from __future__ import annotations
