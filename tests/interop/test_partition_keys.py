@@ -25,7 +25,7 @@ DECIMALS = {
 
 def no_inlining(both: Both) -> None:
     both.spark("CALL set_option('data_inlining_row_limit', 0)")
-    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")  # it reads options only when it attaches
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")  # DuckDB reads options only when it attaches
 
 
 def keys(both: Both, table: str) -> list[tuple[str, str]]:
@@ -128,7 +128,7 @@ def test_a_replaced_table_loses_keys_that_its_new_types_do_not_allow(both: Both,
 
 
 def test_rows_of_a_table_that_is_sorted_by_a_map(both: Both) -> None:
-    """DuckDB orders maps; Spark does not, so it sorts by the keys before."""
+    """DuckDB orders maps; Spark does not, so it sorts only by the sort keys before the map."""
     no_inlining(both)
     both.duckdb("CREATE TABLE t (a INTEGER, c MAP(VARCHAR, INTEGER))")
     both.duckdb("ALTER TABLE t SET SORTED BY (a DESC, c)")

@@ -1,6 +1,6 @@
 """Every construct that is translated between the views of the engines, on edge values: both return equal values, or it is refused.
 
-Each expression is accepted or refused alone. The accepted ones of a list are read together: one view, one query of each engine.
+Each expression is accepted or refused alone. One view contains the accepted expressions of a list, and each engine queries it once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def filled(both: Both) -> Both:
 
 
 def alike(ours: Any, theirs: Any) -> bool:
-    """Return whether two values are equal and of the same kind. Floating point numbers may differ in the last bits, as libraries do."""
+    """Return whether two values are equal and of the same kind. Floating-point numbers may differ in the last bits, because the libraries differ."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(alike, ours, theirs))
     if isinstance(ours, float) and isinstance(theirs, float):
@@ -153,7 +153,7 @@ CLOCK_CHANGES = """('2024-10-26 22:30:00+00'), ('2024-10-27 00:30:12.5+00'), ('2
 
 @pytest.fixture
 def in_berlin(both: Both) -> Both:
-    """A table of instants around the changes of the clock, and sessions in a zone where it changes."""
+    """A table of timestamps around clock changes, and sessions in a time zone that has them."""
     both.spark("SET spark.sql.session.timeZone = Europe/Berlin")
     both.duckdb("SET TimeZone = 'Europe/Berlin'")
     both.duckdb("CREATE TABLE t (z TIMESTAMPTZ)")
@@ -161,7 +161,7 @@ def in_berlin(both: Both) -> Both:
     return both
 
 
-def test_instants_are_alike_when_the_clock_changes(in_berlin: Both) -> None:
+def test_timestamps_are_equal_when_the_clock_changes(in_berlin: Both) -> None:
     units = ("year", "quarter", "month", "week", "day", "minute")
     moved = ("z + INTERVAL 23 HOUR", "z - INTERVAL 90 MINUTE", "z - INTERVAL 3 DAY", "z + INTERVAL 1 MONTH", "z + INTERVAL 40 SECOND")
     long = (

@@ -35,7 +35,7 @@ def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[
         ({}, {"publish": "run", "models": {"+publish": "tested"}}, {}, "run"),
     ],
 )
-def test_the_command_line_precedes_the_project_and_the_profile(profile, project, command_line, expected) -> None:
+def test_the_command_line_overrides_the_project_and_the_project_the_profile(profile, project, command_line, expected) -> None:
     given = config(profile, project, command_line)
     assert Publishing.of(given.credentials, given).publish == expected
 
@@ -70,7 +70,7 @@ def results(*statuses: RunStatus | TestStatus) -> list[SimpleNamespace]:
         ((RunStatus.Error,) * 7, "warn", "7 of 7 nodes failed (n0, n1, n2, n3, n4 and 2 more)"),
     ],
 )
-def test_failures_forbid_to_publish(statuses, publish_on, expected) -> None:
+def test_failures_prevent_publishing(statuses, publish_on, expected) -> None:
     assert obstacle(results(*statuses), publish_on) == expected
 
 

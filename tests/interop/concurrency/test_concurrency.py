@@ -35,7 +35,7 @@ MAX_REPORTS = int(os.environ.get("CONCURRENCY_REPORTS", "3"))
 
 
 def report(history: History, finding: Finding) -> str:
-    """Return a history as a script with its answers and its faults."""
+    """Return a history as a script with its answers, and what is wrong with it."""
     return "\n".join([finding.verdict.value, *(f"  ! {reason}" for reason in finding.reasons), *(f"    {line}" for line in history.lines)])
 
 

@@ -168,7 +168,7 @@ class Run:
     def _next(self, side: Side, shape: Shape) -> Statement:
         while True:
             statement = self.statements.next(shape, side.dialect)
-            if side is not self.duck or not (self._would_break(statement) or self.duck.would_lose(statement)):
+            if side is not self.duck or not (self._would_break(statement) or self.duck.would_lose_values(statement)):
                 return statement
 
     def _would_break(self, statement: Statement) -> bool:

@@ -26,6 +26,7 @@ from .words import INSERTING_KINDS, LAYOUT_KINDS, Statement, relation
 
 Rows = list[tuple[Any, ...]]
 DEFAULT_INLINING = 10
+"""DuckDB's default maximum number of rows that an insert inlines."""
 
 
 class RefusedError(Exception):
@@ -152,7 +153,7 @@ class DuckDB:
     def shape(self) -> Shape:
         return of_duckdb_side(self.connection)
 
-    def would_lose(self, statement: Statement) -> bool:
+    def would_lose_values(self, statement: Statement) -> bool:
         """Return whether the statement on this client would make DuckDB lose values later: see `test_found_faults`.
 
         That happens if a client without inlining alters a table that has inlined rows, because the newest inlined-data table then has the
@@ -185,19 +186,19 @@ class DuckDB:
         computes the statistics again reads all current columns from every inlined-data table ("Failed to read inlined-data aggregates").
         """
         metadata = "__ducklake_metadata_lake"
-        concerned = f"SELECT table_id FROM {metadata}.ducklake_sort_info"
+        affected = f"SELECT table_id FROM {metadata}.ducklake_sort_info"
         if rewrites:
-            concerned += f" UNION ALL SELECT table_id FROM {metadata}.ducklake_inlined_data_tables"
+            affected += f" UNION ALL SELECT table_id FROM {metadata}.ducklake_inlined_data_tables"
         return bool(
             self.connection.execute(
                 f"SELECT t.table_id FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_column c ON c.table_id = t.table_id "
-                f"WHERE t.end_snapshot IS NULL AND t.table_id IN ({concerned}) "
+                f"WHERE t.end_snapshot IS NULL AND t.table_id IN ({affected}) "
                 "GROUP BY t.table_id HAVING count(c.end_snapshot) > 0 OR min(c.begin_snapshot) < max(c.begin_snapshot)"
             ).fetchall()
         )
 
     def flush_loses_deletes(self) -> bool:
-        """Return whether a flush by this client may lose deletes, as that of a bucketed table on PostgreSQL: see `test_found_faults`."""
+        """Return whether a flush by this client may lose deletes: DuckDB's does for bucketed tables on PostgreSQL, see `test_found_faults`."""
         keys = "__ducklake_metadata_lake.ducklake_partition_column"
         return self.place.database == "postgres" and bool(
             self.connection.execute(f"SELECT 1 FROM {keys} WHERE transform LIKE 'bucket%' LIMIT 1").fetchall()
@@ -212,19 +213,19 @@ class DuckDB:
 class Plain:
     """Plain DuckDB tables of the same names that get the same statements: a third comparison of values, not of row ids.
 
-    Its refusals are not differences: the tables concerned are copied from the lake again.
+    Its refusals are not differences: the tables affected are copied from the lake again.
     """
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
         self.connection.execute("SET TimeZone = 'UTC'")
         self.stale: set[str] = set()
-        self.concerned: set[str] = set()
+        self.affected: set[str] = set()
         self.in_transaction, self.lost = False, False
 
     def follow(self, statement: Statement) -> None:
         """Repeat a statement of the lake, inside a transaction of the lake or not."""
-        self.concerned.update(statement.tables)
+        self.affected.update(statement.tables)
         if statement.no_rows:
             return
         if statement.third is None:
@@ -253,9 +254,9 @@ class Plain:
             except duckdb.Error:
                 self.lost = True
         if self.lost:
-            self.stale.update(self.concerned)
+            self.stale.update(self.affected)
         self.in_transaction, self.lost = False, False
-        self.concerned.clear()
+        self.affected.clear()
 
     def rows(self, table: TableShape) -> Rows | None:
         """Return the rows of this side, or None if it has no copy of the table."""

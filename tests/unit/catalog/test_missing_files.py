@@ -12,7 +12,7 @@ def missing(path: str) -> MissingFileError:
     return MissingFileError("it is not there", path)
 
 
-def test_a_missing_file_that_the_catalog_no_longer_lists(sqlite_lake: LakeCatalog) -> None:
+def test_a_missing_file_that_the_catalog_no_longer_lists_is_a_conflict(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     for path in (f"{table.path}gone.parquet", f"file://{table.path}k=a%20b/gone.parquet"):
         conflict = removal_conflict(missing(path), {}, [sqlite_lake])
@@ -20,7 +20,7 @@ def test_a_missing_file_that_the_catalog_no_longer_lists(sqlite_lake: LakeCatalo
         assert path in str(conflict)
 
 
-def test_a_missing_file_that_the_catalog_still_lists(sqlite_lake: LakeCatalog) -> None:
+def test_a_missing_file_that_the_catalog_still_lists_is_no_conflict(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     file = file_of(table)
     insert(sqlite_lake, file)
@@ -28,7 +28,7 @@ def test_a_missing_file_that_the_catalog_still_lists(sqlite_lake: LakeCatalog) -
         assert removal_conflict(missing(path), {}, [sqlite_lake]) is None
 
 
-def test_files_outside_the_catalog_and_other_errors(sqlite_lake: LakeCatalog) -> None:
+def test_files_outside_the_catalog_and_other_errors_are_no_conflicts(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     assert removal_conflict(missing("/others/gone.parquet"), {}, [sqlite_lake]) is None
     assert removal_conflict(missing("s3://others/gone.parquet"), {}, [sqlite_lake]) is None

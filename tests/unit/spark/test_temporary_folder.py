@@ -1,4 +1,4 @@
-"""A temporary folder goes with the last process that uses it, also if that is killed."""
+"""A temporary folder is removed with the last process that uses it, even if that process is killed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_end_of_a_process_removes_its_folder(root: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_the_next_folder_replaces_those_of_killed_processes(root: Path) -> None:
+def test_a_new_folder_removes_those_of_killed_processes(root: Path) -> None:
     process, path = other_process(root)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
@@ -92,11 +92,11 @@ def test_a_child_process_keeps_the_folder_of_a_killed_process(root: Path) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_leaves_the_folder() -> None:
+def test_a_forked_process_does_not_remove_the_folder() -> None:
     folder = TemporaryFolder()
     child = os.fork()
     if child == 0:
-        folder.remove()  # as at its end
+        folder.remove()  # as at the end of a process
         os._exit(0)
     os.waitpid(child, 0)
     assert folder.path.is_dir()

@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, USE, CALL and transactions; and which statements go to Spark."""
+"""The parser of SHOW, DESCRIBE, USE, CALL and transactions, and which statements go to Spark."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 _PART = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 """A number with its unit, such as `7 days`."""
 _CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*")
-"""Hours, minutes and perhaps seconds, such as `12:00:00`."""
+"""Hours, minutes and optional seconds, such as `12:00:00`."""
 _MONTHS = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12, "decade": 120, "century": 1200, "millennium": 12000}
 """Unit → its length in months."""
 _SECONDS = {
@@ -30,7 +30,7 @@ _SECONDS = {
 def before(timestamp: datetime, interval: str) -> datetime:
     """Return the timestamp that is an interval earlier. Months are calendar months; a day past the end of the month becomes its last day.
 
-    The result for an interval that reaches back before the year 1 is the first timestamp of that year.
+    If the result would be before the year 1, it is the first timestamp of that year.
 
     Raises:
         ValueError: the text is not an interval, or reaches too far into the future.

@@ -70,7 +70,7 @@ class LeafType:
     """The regular expression for the values, for a type whose values are strings."""
 
     bits: int = 0
-    """The size of an integer or float."""
+    """The size of an integer or float, in bits."""
 
     unsigned: bool = False
 
@@ -78,7 +78,7 @@ class LeafType:
     """The unit of a time or timestamp, in nanoseconds."""
 
     width: int = 8
-    """The estimated bytes of a value in a file."""
+    """The estimated size of a value in a file, in bytes."""
 
     promotions: tuple[str, ...] = ()
     """The types that a column of this type can be changed to, besides wider integers and decimals."""
@@ -112,7 +112,7 @@ class LeafType:
 
     @property
     def has_bounds(self) -> bool:
-        """Whether statistics have a least and a greatest value."""
+        """Whether statistics have a minimum and a maximum."""
         return self.encoding not in (Encoding.NONE, Encoding.HUGE)
 
     @property
@@ -147,7 +147,7 @@ class LeafType:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and greatest value of an integer, of at most the 38 digits of a Spark decimal."""
+        """The minimum and maximum of an integer, of at most the 38 digits of a Spark decimal."""
         greatest = min(2 ** (self.bits - (not self.unsigned)) - 1, _MAX_INTEGER)
         return 0 if self.unsigned else max(-greatest - 1, -_MAX_INTEGER), greatest
 

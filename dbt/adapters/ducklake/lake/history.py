@@ -1,4 +1,4 @@
-"""The history and the details of a table, in our columns and in those of Delta Lake's DESCRIBE HISTORY and DESCRIBE DETAIL."""
+"""The history and details of a table, in our own columns and in those of Delta Lake's DESCRIBE HISTORY and DESCRIBE DETAIL."""
 
 from __future__ import annotations
 

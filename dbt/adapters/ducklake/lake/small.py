@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 MAX_VALUES = 1_000_000
 """The maximum number of values (rows times columns) that one statement fetches."""
 MAX_BYTES = 64 * 2**20
-"""The maximum size of the rows that one statement fetches, as they are in files."""
+"""The maximum size of the rows that one statement fetches, as stored in files."""
 MAX_ROWS_OF_UNKNOWN_SIZE = 50_000
-"""The maximum number of rows that are fetched from a query of unknown size: each partition of a larger one sends this number in vain."""
+"""The maximum number of rows that are fetched from a query of unknown size: if it returns more,
+each partition sends up to this number in vain."""
 MAX_LIMITED_BYTES = 128 * 2**20
 """Spark reads files of up to this size in so few partitions that each may send the maximum number of rows to this process."""
 Changed: TypeAlias = "Callable[[DataFrame], DataFrame]"
@@ -67,7 +68,7 @@ def fetch(
         allowance: the number of rows to fetch in addition to the maximum.
 
     Returns:
-        The rows; None if they are too many, or if Spark failed. The general way of the statement then decides.
+        The rows; None if they are too many, or if Spark failed. The caller then falls back to the general path.
 
     Raises:
         CancelledError: the statement was cancelled.
@@ -92,7 +93,7 @@ def fetch_result(rows: DataFrame, table: Table) -> pa.Table | None:
         table: the table that gets the rows.
 
     Returns:
-        The rows; None if Spark failed. The general way of the statement then decides.
+        The rows; None if Spark failed. The caller then falls back to the general path.
 
     Raises:
         CancelledError: the statement was cancelled.
@@ -123,8 +124,8 @@ def fetch_changed(
 ) -> pa.Table | None:
     """Fetch the rows that a statement changes, as `fetch` does.
 
-    Rows of a small table come from a local relation. Otherwise the scan also reads the deleted rows, unless they are many; those that
-    match are dropped here. An expression may fail for a deleted row only, so an error does not end the statement.
+    Rows of a small table come from a local relation. Otherwise the scan also reads the deleted rows, unless there are many. Deleted rows
+    that match are dropped here. An expression may fail only for a deleted row, so such an error does not fail the statement.
 
     Args:
         target: the scan.
@@ -163,7 +164,7 @@ def changed_positions(target: TargetScan, changed: Changed) -> Positions:
     if with_deleted is not None:
         try:
             found = fetch_positions(changed(with_deleted))
-        except Exception as error:  # an expression may fail for a deleted row only
+        except Exception as error:  # an expression may fail only for a deleted row
             if isinstance(translate(error), CancelledError):
                 raise
         else:

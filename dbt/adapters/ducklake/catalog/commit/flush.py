@@ -1,7 +1,8 @@
-"""A flush in a commit: files replace inlined rows and inlined deletes.
+"""Commit a flush: files replace inlined rows and inlined deletes.
 
 Specification: the page "Flush Inlined Data". Time travel works through the snapshot ids in the files: `begin_snapshot` is the smallest of
-them, `partial_max` the greatest. Rows that concurrent writers have inlined since began later and stay in the catalog.
+them, `partial_max` the greatest. Rows that concurrent writers have inlined since then have a later `begin_snapshot`, and stay in
+the catalog.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def set_options(connection: Connection, options: Iterable[StoredOption]) -> None
 
 
 def write_staged_options(state: CommitState) -> None:
-    """Write the staged options, except those of dropped schemas and tables. Negative ids, of new ones, become catalog ids."""
+    """Write the staged options, except those of dropped schemas and tables. The negative ids of new ones become catalog ids."""
     staged = [*state.staged.schemas.items(), *state.staged.tables.items()]
     staged_ids = {scope_id for scope_id, _ in staged}
     dropped_ids = {scope_id for scope_id, definition in staged if definition is None}

@@ -1,4 +1,4 @@
-"""Snapshots: the newest one, the one of a version or a timestamp, and the logged changes of each.
+"""Find snapshots by version or timestamp, and read their logged changes.
 
 Specification: the tables `ducklake_snapshot` and `ducklake_snapshot_changes`.
 """
@@ -135,8 +135,8 @@ def snapshot_records(
 
     Args:
         connection: a connection to the catalog database.
-        after: only later snapshots; None for all.
-        until: only snapshots up to this id, included; None for all.
+        after: only snapshots after this id; None for all.
+        until: only snapshots up to and including this id; None for all.
         limit: only this number of the newest of these; None for all.
     """
     key = t.snapshot.c.snapshot_id

@@ -34,7 +34,7 @@ class SharedTransaction:
         snapshot: the snapshot to which all its transactions are pinned.
         retry: the retry settings of the commit.
         require_writable: raises an error if changes are not allowed.
-        start: staged changes of others, which its transactions see and its commit leaves out.
+        start: staged changes of other transactions, which its transactions see and its commit omits.
         ids: the ids of new objects; shared transactions that see each other's changes share them.
         serializable: as in `Transaction`, for everything that was added together.
     """
@@ -78,9 +78,9 @@ class SharedTransaction:
 
         Args:
             start: the staged changes that the transaction started from.
-            changed: the same with its own changes.
+            changed: `start` with its own changes.
             files: the paths of all files that it staged.
-            reads: what it has read.
+            reads: its read set.
 
         Raises:
             ConflictError: another transaction added changes in the meantime that conflict with these.
@@ -100,13 +100,13 @@ class SharedTransaction:
             self.parts.append(Part(message or CommitMessage(), tuple(names)))
 
     def add_reads(self, reads: ReadSet) -> None:
-        """Add what a transaction without changes has read, which only serializability requires to be unchanged."""
+        """Add the read set of a transaction without changes; it matters only at the isolation level `serializable`."""
         if self._whole.serializable:
             with self._lock:
                 self._whole.reads.update(reads)
 
     def own(self) -> Staged:
-        """Return the changes without those that it started from."""
+        """Return the staged changes without those of `start`."""
         return difference(self._start, self._staging.changes)
 
     def changed_names(self) -> list[str]:
@@ -115,12 +115,12 @@ class SharedTransaction:
         return self._names(own, _changed(own))
 
     def record_published(self, snapshot: Snapshot) -> None:
-        """Record the snapshot of changes that it started from, so that a commit does not take it for a concurrent writer's."""
+        """Record the snapshot that published changes of `start`, so that a commit does not treat it as a concurrent writer's."""
         with self._lock:
             self._seen |= {snapshot.snapshot_id}
 
     def commit(self, message: CommitMessage) -> Snapshot | None:
-        """Commit what was added, without the changes that it started from.
+        """Commit the added changes, without those of `start`.
 
         Raises:
             ConflictError: a concurrent writer's change forbids it.
@@ -172,7 +172,7 @@ class SharedTransaction:
 
     @property
     def whole(self) -> Transaction:
-        """The transaction with everything that was added. It may be used only when no other is open; its end is the end of all."""
+        """The transaction with everything that was added. Use it only when no other is open; when it ends, the shared transaction ends."""
         return self._whole
 
 
@@ -195,11 +195,11 @@ class _Branch(Transaction):
 
     @property
     def changes_catalog(self) -> bool:
-        """Whether its own changes are not empty."""
+        """Whether the transaction itself changed anything."""
         return replace(self.staged, commit_message=self._start.commit_message) != self._start
 
     def commit(self) -> None:
-        """Add the changes, or what was read if there are none, to the shared transaction.
+        """Add the changes, or the read set if there are none, to the shared transaction.
 
         Raises:
             ConflictError: another transaction changed the same object in the meantime.

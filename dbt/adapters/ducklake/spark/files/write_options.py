@@ -1,6 +1,6 @@
-"""Translate the options of a lake to options of Spark's and PyArrow's Parquet writers.
+"""Translate the write options of a lake to the options of Spark's and PyArrow's Parquet writers.
 
-Specification: "Configuration". DuckDB's `lz4` is the raw block format, not Hadoop's framing of the same name.
+Specification: "Configuration". DuckDB's `lz4` is the raw block format, not Hadoop's framed format of the same name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...format.statistics import MAX_BOUND_BYTES
 logger = logging.getLogger(__name__)
 
 FIRST_WITH_ROW_LIMIT = (4, 1)
-"""The first Spark whose Parquet writer limits the rows of a row group."""
+"""The first version of Spark whose Parquet writer limits the rows of a row group."""
 _CODECS = {
     "uncompressed": "uncompressed",
     "none": "uncompressed",

@@ -51,10 +51,10 @@ class LocalSource:
     columns: T.StructType
     """The type of SOURCE_COLUMNS."""
     keys: Sequence[tuple[str, str]]
-    """(column of the target, column of `rows`) pairs of the same type, at least one, which are equal in rows that match."""
+    """(column of the target, column of `rows`) pairs of the same type, at least one, whose values are equal in rows that match."""
 
     def values_of_keys(self) -> dict[str, pa.Array]:
-        """Return column of the target → its distinct values, without NULL, which is equal to nothing."""
+        """Return column of the target → its distinct values, without NULL, which equals nothing."""
         return {column: pc.unique(self.rows.column(name)).drop_null() for column, name in self.keys}
 
 
@@ -73,8 +73,8 @@ def local_pairs(
         spark: the session of the result.
         target: the rows of the target, with lineage.
         source: the rows of the source.
-        aliases: those of the target and of the source.
-        condition: SQL of the condition.
+        aliases: the aliases of the target and of the source.
+        condition: the SQL of the condition after ON.
         clauses: the WHEN MATCHED clauses.
         columns: the columns of the target.
 
@@ -91,10 +91,10 @@ def local_pairs(
 def kept_columns(
     source_alias: str, matched: Sequence[When], not_matched: Sequence[When], columns: Sequence[Column]
 ) -> frozenset[str] | None:
-    """Return the names of the columns whose old values a MERGE keeps in updated rows; None if it does more than to copy columns.
+    """Return the names of the columns whose old values a MERGE keeps in updated rows; None if it does more than copy columns.
 
     A MERGE that only copies has at most one WHEN MATCHED clause, without a condition. The clause assigns columns of the source, and WHEN
-    NOT MATCHED inserts each of them into the same column. The values to insert are fetched already, so they serve as the new values.
+    NOT MATCHED inserts each of them into the same column. The values to insert are already fetched, so they serve as the new values.
     """
     if len(matched) > 1 or any(clause.condition is not None for clause in (*matched, *not_matched)):
         return None
@@ -109,7 +109,7 @@ def kept_columns(
 def copied_pairs(
     target: LocalRows, source: LocalSource, matched: Sequence[When], kept: Collection[str], columns: Sequence[Column]
 ) -> pa.Table | None:
-    """Return the matching pairs in the shape of `Match.pairs`, without Spark, for a MERGE ON keys alone that only copies columns.
+    """Return the matching pairs in the shape of `Match.pairs`, without Spark, for a MERGE that only copies columns and has only keys in ON.
 
     Args:
         target: the rows of the target, with lineage and the columns that the MERGE keeps.
@@ -147,7 +147,7 @@ def _column_of(alias: str, value: str) -> str | None:
 
 
 def _equal_keys(target: LocalRows, source: LocalSource) -> pa.Table | None:
-    """Return the pairs with equal keys as the numbers of a row of the source, `s`, and of the target, `t`.
+    """Return the pairs with equal keys as the numbers of a source row, `s`, and a target row, `t`.
 
     Returns:
         The pairs; None if there are too many, or if Arrow cannot compare the keys.

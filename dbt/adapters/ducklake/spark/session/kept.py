@@ -1,8 +1,8 @@
-"""Use a JVM of Spark that outlives the command that started it, and serves the next commands with the same settings (`keep_alive`).
+"""Share a Spark JVM that outlives the command that started it with later commands of the same settings (`keep_alive`).
 
 A JVM serves one command at a time, and only commands of one user, project, working directory, Java, Python, environment and Spark
-configuration: `place_of` has the whole list. A process of its own owns it (`keeper`), whose socket is in a folder that only the user can
-open.
+configuration: `place_of` has the whole list. A separate process, the keeper (`keeper.py`), owns the JVM. Its socket is in a folder that
+only the user can open.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ ENVIRONMENT = (
     "LD_", "DYLD_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_", "PATH", "HOME", "USER", "LANG", "LC_", "TZ", "TMPDIR", "VIRTUAL_ENV",
     "CONDA_",
 )  # fmt: skip
-"""The beginnings of the environment variables that a JVM and its Python workers may depend on."""
+"""The prefixes of the environment variables that a JVM and its Python workers may depend on."""
 SET_BY_PYSPARK = ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")
 """Environment variables that PySpark sets in a process that uses Spark."""
 MAX_COMMANDS = 100
+"""The number of commands after which a kept JVM ends."""
 ANSWER_SECONDS = 5
-"""How long a keeper may take to answer."""
+"""The timeout for an answer of a keeper."""
 MAX_PATH_BYTES = 100
 """The longest path of a Unix socket is 104 bytes on macOS and 108 on Linux."""
 
@@ -115,7 +116,7 @@ class Keeping:
         self._lease: socket.socket | None = None
 
     def spawn(self, command: list[str], variables: Mapping[str, str], log: IO[bytes], folder: TemporaryFolder) -> subprocess.Popen[bytes]:
-        """Start the keeper, which starts the command; without a keeper, if there is another one for the same settings."""
+        """Start a keeper that runs the command; if these settings already have a keeper, run the command without one."""
         from .keeper import Order, __file__, read, send
 
         ours, theirs = socket.socketpair()
@@ -163,10 +164,10 @@ def place_of(java: Java, config: Mapping[str, str], owner: str, idle_seconds: fl
     """Return the place of the keeper for these settings.
 
     Args:
-        java: the Java.
+        java: the Java installation.
         config: the Spark configuration at the start; the place's name has only a hash of it.
         owner: the project.
-        idle_seconds: how long an unused JVM is kept.
+        idle_seconds: how many seconds an unused JVM is kept.
         others: further values that must be equal for two commands to share a JVM.
     """
     environment = {name: value for name, value in os.environ.items() if _is_of_place(name) and name not in SET_BY_PYSPARK}
@@ -189,7 +190,7 @@ def folder() -> Path:
     if not _is_private(path):
         raise ConfigurationError(f"`keep_alive` needs a folder that only you can open. Run `chmod 700 {path}` as its owner, or remove it")
     if len(os.fsencode(path)) > MAX_PATH_BYTES - 24:
-        raise ConfigurationError(f"`keep_alive` cannot put a socket into {path}, its path is too long. Set XDG_CACHE_HOME to a shorter one")
+        raise ConfigurationError(f"`keep_alive` cannot put a socket into {path}: the path is too long. Set XDG_CACHE_HOME to a shorter one")
     return path
 
 
@@ -208,7 +209,7 @@ def stop_all() -> list[dict[str, Any]]:
 
 
 def context_of(gateway: Any) -> SparkContext:
-    """Return PySpark's context for the one that a kept JVM has, with a new default session, so that nothing of earlier commands is seen."""
+    """Return a PySpark context for that of a kept JVM. Its new default session shows nothing of earlier commands."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
