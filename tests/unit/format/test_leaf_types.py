@@ -7,8 +7,10 @@ import pytest
 from dbt.adapters.ducklake.catalog.store.dialects.postgres import POSTGRES
 from dbt.adapters.ducklake.format.leaf_types import LEAF_TYPES, NO_LEAF, STORED_NAMES, Encoding, LeafType, leaf_type
 from dbt.adapters.ducklake.format.objects import Column
+from dbt.adapters.ducklake.plan.literals import can_store
+from dbt.adapters.ducklake.spark.rows.small import can_fetch
 from dbt.adapters.ducklake.spark.values.arrow_types import arrow_type
-from dbt.adapters.ducklake.spark.values.types import spark_type
+from dbt.adapters.ducklake.spark.values.types import data_type, spark_type
 
 ROWS = [pytest.param(leaf, id=leaf.name) for leaf in LEAF_TYPES.values()]
 
@@ -40,6 +42,25 @@ def test_a_decimal_has_the_row_of_decimals_and_a_nested_type_has_no_properties()
     assert leaf_type("decimal(10,2)") is LEAF_TYPES["decimal"]
     assert leaf_type("struct") is NO_LEAF
     assert NO_LEAF.encoding is Encoding.NONE
+
+
+def test_a_type_is_native_if_the_name_of_its_spark_type_means_it() -> None:
+    native = {leaf.name for leaf in LEAF_TYPES.values() if leaf.is_native}
+    numbers = {"int8", "int16", "int32", "int64", "float32", "float64", "decimal"}
+    assert native == {"boolean", *numbers, "date", "time", "timestamp", "timestamptz", "varchar", "blob", "variant"}
+    assert {leaf.name for leaf in LEAF_TYPES.values() if can_store(_column(leaf))} == native - {"time", "variant"}
+
+
+@pytest.mark.parametrize("leaf", ROWS)
+def test_values_of_a_native_spark_type_are_stored_as_the_native_type(leaf: LeafType) -> None:
+    assert (data_type(spark_type(_column(leaf)), "c").name == _column(leaf).type) == leaf.is_native
+
+
+def test_only_spark_writes_types_that_pyarrow_would_write_in_another_form_or_does_not_know() -> None:
+    columns = [*map(_column, LEAF_TYPES.values()), *(Column(1, "c", name) for name in ("list", "map", "struct", "made-up"))]
+    assert {column.type for column in columns if not can_fetch([column])} == {
+        *("list", "map", "struct", "made-up", "variant", "geometry", "time", "timestamp_ns")
+    }
 
 
 @pytest.mark.parametrize(

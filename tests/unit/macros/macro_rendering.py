@@ -107,15 +107,20 @@ class Macros:
         self.context: dict[str, Any] = {}
         self.reset()
         found: dict[str, Callable[..., Any]] = {}
-        environment = get_environment(None, capture_macros=False)
         for project in (dbt_project, spark_project, our_project):
             for path in sorted(Path(project.PACKAGE_PATH, "macros").rglob("*.sql")):
-                module = environment.from_string(path.read_text(), globals=self.context).module
-                for name, macro in vars(module).items():
-                    if name.startswith(_MACRO) and not name.startswith(_MACRO + "statement"):
-                        found[name.removeprefix(_MACRO)] = self._callable(macro)
+                found |= self._macros_of(path.read_text())
         self._found = found
         self.reset()
+
+    def define(self, text: str) -> None:
+        """Add the macros of a file, until `reset`."""
+        self.context.update(self._macros_of(text))
+
+    def _macros_of(self, text: str) -> dict[str, Callable[..., Any]]:
+        module = get_environment(None, capture_macros=False).from_string(text, globals=self.context).module
+        macros = {name.removeprefix(_MACRO): macro for name, macro in vars(module).items() if name.startswith(_MACRO)}
+        return {name: self._callable(macro) for name, macro in macros.items() if not name.startswith("statement")}
 
     def reset(self) -> None:
         """Restore the initial state in the same dictionary, because the templates refer to it."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from pathlib import Path
+
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -225,3 +229,31 @@ def test_buckets_of_clustered_by_are_not_partitions_to_overwrite(macros: Macros)
 
     assert macros.partitioned_by_clause() == "partitioned by (region, bucket(8, id))"
     assert "partition (region) (" in macros.get_incremental_insert_overwrite_sql(arguments(macros))
+
+
+# -- the example of a new strategy ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_example(macros: Macros) -> Macros:
+    text = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^ +```jinja\n(.*?)^ +```$", text, re.DOTALL | re.MULTILINE)
+    macros.define(textwrap.dedent(example))
+    return macros
+
+
+def test_the_example_of_contributing_inserts_the_rows_whose_key_is_missing(with_example: Macros) -> None:
+    given = arguments(with_example, unique_key=["id", "region"], incremental_predicates=["DBT_INTERNAL_DEST.amount > 0"])
+
+    assert with_example.get_incremental_insert_missing_sql(given) == (
+        "merge into `lake`.`main`.`orders` as DBT_INTERNAL_DEST using `orders__dbt_tmp` as DBT_INTERNAL_SOURCE "
+        "on (DBT_INTERNAL_DEST.amount > 0) and (DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id) "
+        "and (DBT_INTERNAL_SOURCE.region = DBT_INTERNAL_DEST.region) "
+        "when not matched then insert (`id`, `region`, `amount`) "
+        "values (DBT_INTERNAL_SOURCE.`id`, DBT_INTERNAL_SOURCE.`region`, DBT_INTERNAL_SOURCE.`amount`)"
+    )
+
+
+def test_the_example_of_contributing_needs_a_key(with_example: Macros) -> None:
+    with pytest.raises(CompilationError, match="insert_missing needs a unique_key"):
+        with_example.get_incremental_insert_missing_sql(arguments(with_example, unique_key=None))

@@ -84,10 +84,13 @@ class LeafType:
     """The types that a column of this type can be changed to, besides wider integers and decimals."""
 
     cell: Cell | None = None
-    """How SQLite and MySQL store inlined values. None, here and in the next two: rows with such a column go to files."""
+    """How SQLite and MySQL store inlined values. None, here, in `duckdb` and in `postgres`: rows with such a column go to files."""
 
     duckdb: str | None = None
-    """The column type of inlined values in a DuckDB file."""
+    """The type in DuckDB: of inlined values in a DuckDB file, and of values that DuckDB writes to encrypted files."""
+
+    duckdb_file: str | None = None
+    """The type that DuckDB writes to files, if it is not `duckdb`, of which Parquet stores less: no offset, no nanoseconds, or a double."""
 
     postgres: str | None = None
     """The column type of inlined values in PostgreSQL."""
@@ -109,6 +112,11 @@ class LeafType:
 
     extra_stats: bool = False
     """Whether a file has `extra_stats` of the column instead of bounds."""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it has exactly the values of its Spark type: the name of the Spark type in DDL means this type."""
+        return self.spark.partition("(")[0] in self.written
 
     @property
     def has_bounds(self) -> bool:
@@ -184,7 +192,7 @@ _ROWS = (
         cell=Cell.NUMBER, duckdb="BIGINT", postgres="bigint", inlined_kind="int(64)", arrow_accepts=int,
         promotions=_FROM_INTEGER, accepted_kinds=_SIGNED_KINDS),
     LeafType("int128", "decimal(38,0)", Encoding.HUGE, bits=128, written=("hugeint", "int128"),
-        cell=Cell.TEXT, duckdb="HUGEINT", postgres="varchar", inlined_kind="decimal(38,0)",
+        cell=Cell.TEXT, duckdb="HUGEINT", duckdb_file="DECIMAL(38,0)", postgres="varchar", inlined_kind="decimal(38,0)",
         promotions=("float32", "float64"), variously_stored=True),
     LeafType("uint8", "smallint", Encoding.INTEGER, bits=8, unsigned=True, written=("utinyint", "uint8"),
         cell=Cell.NUMBER, duckdb="UTINYINT", postgres="integer", inlined_kind="uint(8)",
@@ -199,7 +207,7 @@ _ROWS = (
         cell=Cell.TEXT, duckdb="UBIGINT", postgres="varchar", inlined_kind="uint(64)",
         promotions=_FROM_INTEGER, accepted_kinds=_UNSIGNED_KINDS),
     LeafType("uint128", "decimal(38,0)", Encoding.HUGE, bits=128, unsigned=True, written=("uhugeint", "uint128"),
-        cell=Cell.TEXT, duckdb="UHUGEINT", postgres="varchar", inlined_kind="decimal(38,0)",
+        cell=Cell.TEXT, duckdb="UHUGEINT", duckdb_file="DECIMAL(38,0)", postgres="varchar", inlined_kind="decimal(38,0)",
         promotions=("float32", "float64"), variously_stored=True),
 
     LeafType("float32", "float", Encoding.FLOAT, bits=32, written=("float", "real", "float4", "float32"),
@@ -218,9 +226,10 @@ _ROWS = (
     LeafType("time", "time(6)", Encoding.TIME, unit_nanos=1000, written=("time", "time without time zone"), parameter="precision",
         cell=Cell.TEXT, duckdb="TIME", postgres="time", inlined_kind="time(micros)", accepted_kinds=("time(millis)", "time(micros)")),
     LeafType("time_ns", "string", pattern=TIME_NANOS, written=("time_ns",),
-        cell=Cell.TEXT, duckdb="TIME_NS", variously_stored=True),
+        cell=Cell.TEXT, duckdb="TIME_NS", duckdb_file="VARCHAR", variously_stored=True),
     LeafType("timetz", "string", pattern=TIME_WITH_ZONE, written=("timetz", "time with time zone"), parameter="precision",
-        cell=Cell.TEXT, duckdb="TIME WITH TIME ZONE", postgres="time with time zone", width=32, variously_stored=True),
+        cell=Cell.TEXT, duckdb="TIME WITH TIME ZONE", duckdb_file="VARCHAR", postgres="time with time zone", width=32,
+        variously_stored=True),
     LeafType("timestamp", "timestamp_ntz", Encoding.TIMESTAMP, unit_nanos=1000, aliases=("timestamp_us",),
         written=("timestamp_ntz", "timestamp without time zone", "datetime", "timestamp_us"), parameter="precision",
         cell=Cell.TEXT, duckdb="TIMESTAMP", postgres="varchar", inlined_kind="timestamp(micros)",
@@ -239,7 +248,8 @@ _ROWS = (
         cell=Cell.TEXT, duckdb="TIMESTAMP WITH TIME ZONE", postgres="varchar", inlined_kind="timestamptz(micros)",
         promotions=("variant",), accepted_kinds=_INSTANT_KINDS),
     LeafType("interval", "string", pattern=INTERVAL, written=("interval",),
-        cell=Cell.TEXT, duckdb="INTERVAL", postgres="interval", width=32, accepted_kinds=("interval",), variously_stored=True),
+        cell=Cell.TEXT, duckdb="INTERVAL", duckdb_file="VARCHAR", postgres="interval", width=32, accepted_kinds=("interval",),
+        variously_stored=True),
 
     LeafType("varchar", "string", Encoding.TEXT, parameter="length",
         written=("string", "varchar", "char", "character", "text", "character varying", "char varying", "nvarchar", "nchar", "bpchar",
@@ -258,7 +268,7 @@ _ROWS = (
         width=32, accepted_kinds=("geometry",), partitions=False, extra_stats=True),
     LeafType("variant", "variant", written=("variant",), duckdb="VARIANT", inlined_kind="variant",
         width=32, variously_stored=True, partitions=False, extra_stats=True),
-    LeafType("unknown", "string", variously_stored=True),
+    LeafType("unknown", "string", duckdb_file="VARCHAR", variously_stored=True),
 )
 # fmt: on
 

@@ -10,7 +10,7 @@ Specification: the page "Data Types". A `DataType` has no ids; a `Column` of `ob
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import LakeError
@@ -21,6 +21,7 @@ from .objects import Column
 from .type_text import parse_type
 
 __all__ = [
+    "INTEGER_DIGITS",
     "NESTED",
     "DataType",
     "Field",
@@ -42,6 +43,9 @@ __all__ = [
 
 NESTED = frozenset({"list", "map", "struct"})
 """The stored names of types whose fields are columns of their own."""
+
+INTEGER_DIGITS: Mapping[str, int] = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+"""Spark's integer types → the digits of the decimal to which Spark converts their values, to compare or to mix them with decimals."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

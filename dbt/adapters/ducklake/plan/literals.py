@@ -14,24 +14,18 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from ..format.leaf_types import leaf_type
+from ..format.leaf_types import LEAF_TYPES, leaf_type
 from ..format.objects import Column
 from ..format.statistics import to_float32
 from ..format.timestamps import parse_iso
-from ..format.types import data_type_of, decimal_parameters, spark_name
+from ..format.types import INTEGER_DIGITS, data_type_of, decimal_parameters, spark_name
 from ..sql.values import CastTo, Constant, CurrentTime, Literal
 
-_INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-"""Integer type → digits of the decimal type that Spark converts it to."""
-_BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
+_INTEGERS = {leaf.spark: leaf for leaf in LEAF_TYPES.values() if leaf.is_native and leaf.is_integer}
 _MAX_DIGITS = 38
 _EXACT = Context(prec=100)
 _NUMBER = re.compile(r"-?\d{1,38}(?:\.\d{1,38})?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
-_COLUMNS = frozenset(
-    {"boolean", "int8", "int16", "int32", "int64", "float32", "float64", "decimal", "date", "timestamp", "timestamptz", "varchar", "blob"}
-)
-"""The types of columns that get values here: those of Spark, without further checks."""
 
 
 class NeedsSparkError(Exception):
@@ -53,7 +47,8 @@ class Clock:
 
 def can_store(column: Column) -> bool:
     """Whether constants can be converted to the type of a column."""
-    return leaf_type(column.type).name in _COLUMNS
+    leaf = leaf_type(column.type)
+    return leaf.is_native and _family(leaf.spark) in _TARGETS
 
 
 def column_values(constants: Sequence[Constant], column: Column, clock: Clock) -> list[Any]:
@@ -111,7 +106,7 @@ def _require_common_type(types: Iterable[str], target: str) -> None:
     types = set(types)
     if len(types) < 2:
         return
-    exact = [decimal_parameters(each) or (_INTEGERS[each], 0) for each in types if _family(each) in ("integer", "decimal")]
+    exact = [decimal_parameters(each) or (INTEGER_DIGITS[each], 0) for each in types if _family(each) in ("integer", "decimal")]
     digits = max((precision - scale for precision, scale in exact), default=0) + max((scale for _, scale in exact), default=0)
     if len(exact) < len(types) or digits > _MAX_DIGITS or target == "string":
         raise NeedsSparkError
@@ -121,7 +116,8 @@ def _require_common_type(types: Iterable[str], target: str) -> None:
 
 
 def _to_integer(value: int, target: str, _clock: Clock) -> int:
-    if not -(2 ** _BITS[target]) <= value < 2 ** _BITS[target]:
+    least, greatest = _INTEGERS[target].limits
+    if not least <= value <= greatest:
         raise NeedsSparkError
     return value
 
@@ -230,3 +226,5 @@ _CONVERSIONS: dict[tuple[str, str], _Convert] = {
     ("timestamp_ntz", "date"): _to_date,
 }
 """Conversions between families of types; a value that does not fit raises NeedsSparkError, LookupError, OverflowError or ValueError."""
+_TARGETS = frozenset({"binary", *(target for _, target in _CONVERSIONS)})
+"""The families of columns that get values here; a binary column only binary literals."""

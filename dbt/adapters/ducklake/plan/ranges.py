@@ -26,9 +26,9 @@ from ..format.leaf_types import leaf_type
 from ..format.objects import Column
 from ..format.statistics import decimal_text, encode_plain
 from ..format.timestamps import DAY_NANOS, date_text, parse_iso, parse_timestamp
-from ..format.types import decimal_parameters
+from ..format.types import INTEGER_DIGITS, decimal_parameters
 
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20, "decimal(20,0)": 20}
+_DIGITS = {**INTEGER_DIGITS, "decimal(20,0)": 20}
 """Digits of the decimal to which Spark converts an integer of this Spark type for a comparison."""
 _MAX_DIGITS = 38
 _EXACT = Context(prec=200)

@@ -14,8 +14,6 @@ from ...format.objects import Column
 from ...format.types import decimal_parameters
 from .duckdb_files import Format
 
-_TEXT = ("timetz", "time_ns", "interval", "unknown")
-"""Types of which DuckDB stores less than the value in Parquet: no offset, no nanoseconds, no microseconds. They are written as text."""
 _CODECS = {"none": "uncompressed", "lz4": "lz4_raw"}
 """Names of codecs that DuckDB's writer does not have, or has for another form."""
 
@@ -88,14 +86,11 @@ def _type(column: Column) -> str:
             return f"MAP({_type(key)}, {_type(value)})"
         case "struct", children:
             return f"STRUCT({', '.join(f'{double_quoted(child.name)} {_type(child)}' for child in children)})"
-    if column.type in _TEXT:
-        return "VARCHAR"
-    if column.type in ("int128", "uint128"):  # DuckDB would store a DOUBLE
-        return "DECIMAL(38, 0)"
     parameters = decimal_parameters(column.type)
     if parameters is not None:
         return f"DECIMAL({parameters[0]}, {parameters[1]})"
-    found = leaf_type(column.type).duckdb
+    leaf = leaf_type(column.type)
+    found = leaf.duckdb_file or leaf.duckdb
     if found is None:
         raise StatementError(f"column {column.name} is a {column.type}, which DuckDB cannot write to an encrypted file")
     return found

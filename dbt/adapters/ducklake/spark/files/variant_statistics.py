@@ -13,25 +13,14 @@ from dataclasses import dataclass
 import pyarrow.parquet as pq
 
 from ...format.files import ColumnStats
+from ...format.leaf_types import LEAF_TYPES
 from ...format.types import decimal_parameters
 from ...format.variant_stats import ELEMENT, ROOT, Part, parts_json
 from .field_ids import Node
 from .footer_statistics import leaf_stats
 from .physical import leaf_kind
 
-_TYPES = {
-    "boolean": "boolean",
-    **{f"int({8 << power})": f"int{8 << power}" for power in range(4)},
-    "float": "float32",
-    "double": "float64",
-    "date": "date",
-    "time(micros)": "time",
-    "timestamp(micros)": "timestamp",
-    "timestamp(nanos)": "timestamp_ns",
-    "timestamptz(micros)": "timestamptz",
-    "string": "varchar",
-    "binary": "blob",
-}
+_TYPES = {leaf.inlined_kind: leaf.name for leaf in LEAF_TYPES.values() if leaf.is_native} | {"timestamp(nanos)": "timestamp_ns"}
 """The type stored in a file → the DuckLake type that DuckDB reads."""
 _NULL = b"\0"
 """The variant's null in Parquet's encoding."""

@@ -15,8 +15,6 @@ from ..files.physical import FileField
 from ..values.conversions import Conversion, Refuse
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
-_COARSE = {"timestamp_s": "seconds", "timestamp_ms": "millis"}
-"""DuckLake type → its unit in the names of conversions."""
 _STRINGS = ("string", "json", "binary")
 Request = tuple[T.DataType | None, Conversion]
 """The type to request from Spark's Parquet reader, None if the values cannot be read, and the conversion to the column's Spark type."""
@@ -112,12 +110,11 @@ def _reader_widens(stored: str, spark_type: T.DataType) -> bool:
 
 def _rounded(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
     """Read timestamps that may be finer than their column."""
-    coarse = _COARSE.get(kind)
-    if coarse is not None and stored == "int96":
-        return T.TimestampType(), f"instant_to_{coarse}"
-    if coarse is not None and stored in ("timestamp(millis)", "timestamp(micros)"):
-        return spark_type, f"naive_to_{coarse}"
-    return None
+    if not leaf_type(kind).is_coarse:
+        return None
+    if stored == "int96":
+        return T.TimestampType(), f"instant_to_{kind}"
+    return (spark_type, f"naive_to_{kind}") if stored in ("timestamp(millis)", "timestamp(micros)") else None
 
 
 def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:

@@ -9,7 +9,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from ...format.identifiers import backquoted
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
+from ...format.types import INTEGER_DIGITS
+from ..files.field_ids import LOGICAL_TYPES
 from ..values.conform import conform, data_errors, is_unchanged
 from ..values.expressions import Expression, select
 from .plans import limit_partitions
@@ -17,13 +20,15 @@ from .plans import limit_partitions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SPARK_ONLY = frozenset({"list", "map", "struct", "variant", "geometry", "time", "timestamp_ns"})
-"""Types that only Spark writes, because PyArrow would write other values, or another Parquet type, from Spark's Arrow data."""
+_SAME_IN_ARROW = frozenset(
+    {"boolean", *INTEGER_DIGITS, "float", "double", "decimal", "date", "timestamp", "timestamp_ntz", "string", "binary"}
+)
+"""Spark types whose Arrow data PyArrow writes as Spark writes the values. A TIME, for example, has nanoseconds in Arrow."""
 
 
 def can_fetch(columns: Sequence[Column]) -> bool:
     """Whether PyArrow, given the rows that Spark returns, writes the same values and types to files as Spark."""
-    return all(column.type not in _SPARK_ONLY for column in columns)
+    return all(leaf_type(column.type).spark.partition("(")[0] in _SAME_IN_ARROW and column.type not in LOGICAL_TYPES for column in columns)
 
 
 def fetch_small(

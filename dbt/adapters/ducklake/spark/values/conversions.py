@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from ...format.leaf_types import LEAF_TYPES, LeafType
 from ...format.timestamps import INFINITY_DAYS, INFINITY_MICROS
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _TWO_64 = "18446744073709551616"
 _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+_COARSE = [leaf for leaf in LEAF_TYPES.values() if leaf.is_coarse]
 _MICROSECOND = "INTERVAL '0.000001' SECOND"
 REFUSED = "dbt-ducklake: "
 """The prefix of the errors that a running scan raises for the user."""
@@ -216,20 +219,12 @@ def rounded(value: SparkColumn, unit: int) -> SparkColumn:
     return F.when(value.isin(least, greatest), value).otherwise(value + F.expr(_MICROSECOND) * adjustment)
 
 
-def _naive_to_seconds(value: SparkColumn, _final: DataType) -> SparkColumn:
-    return rounded(value, 1_000_000)
+def _naive_to_coarse(leaf: LeafType, value: SparkColumn, _final: DataType) -> SparkColumn:
+    return rounded(value, leaf.unit_nanos // 1000)
 
 
-def _naive_to_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
-    return rounded(value, 1000)
-
-
-def _instant_to_seconds(value: SparkColumn, final: DataType) -> SparkColumn:
-    return _naive_to_seconds(_instant_to_naive(value, final), final)
-
-
-def _instant_to_millis(value: SparkColumn, final: DataType) -> SparkColumn:
-    return _naive_to_millis(_instant_to_naive(value, final), final)
+def _instant_to_coarse(leaf: LeafType, value: SparkColumn, final: DataType) -> SparkColumn:
+    return _naive_to_coarse(leaf, _instant_to_naive(value, final), final)
 
 
 def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
@@ -312,13 +307,11 @@ CONVERSIONS: Mapping[str, Callable[[SparkColumn, DataType], SparkColumn]] = {
     "instant_of_millis": _instant_of_millis,
     "nanos_to_text": _nanos_to_text,
     "naive_to_text": _naive_to_text,
-    "naive_to_seconds": _naive_to_seconds,
-    "naive_to_millis": _naive_to_millis,
+    **{f"naive_to_{leaf.name}": partial(_naive_to_coarse, leaf) for leaf in _COARSE},
     "date_to_text": _date_to_text,
     "instant_to_naive": _instant_to_naive,
     "instant_to_text": _instant_to_text,
-    "instant_to_seconds": _instant_to_seconds,
-    "instant_to_millis": _instant_to_millis,
+    **{f"instant_to_{leaf.name}": partial(_instant_to_coarse, leaf) for leaf in _COARSE},
     "date_to_naive": _date_to_naive,
     "date_to_instant": _date_to_instant,
     "micros_to_zoned_time": _micros_to_zoned_time,

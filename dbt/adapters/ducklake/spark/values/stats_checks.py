@@ -1,4 +1,4 @@
-"""Check NOT NULL and the ranges of unsigned integers by the statistics of written files, before the files are registered."""
+"""Check NOT NULL and the ranges of integers by the statistics of written files, before the files are registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def null_message(column: Column) -> str:
 
 
 def check_stats(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None:
-    """Check NOT NULL of leaf columns, and the ranges of unsigned integers, which files store as larger signed integers.
+    """Check NOT NULL of leaf columns, and the ranges of integers that are narrower than their Spark type, such as unsigned ones.
 
     Args:
         files: the written files with their statistics.
@@ -27,18 +27,18 @@ def check_stats(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None
         LakeError: the footers lack the statistics.
     """
     required = {column.column_id: column for column in columns if not column.nullable and not column.children}
-    unsigned = {
-        node.column_id: (column, leaf_type(node.type).limits[1])
+    narrow = {
+        node.column_id: (column, leaf.limits)
         for column in columns
         for node in column.walk()
-        if leaf_type(node.type).unsigned and leaf_type(node.type).has_bounds
+        if (leaf := leaf_type(node.type)).is_integer and leaf.has_bounds and not leaf.is_native
     }
     for file in files:
         for stats in file.column_stats:
             if stats.column_id in required:
                 _check_nulls(file, stats, required[stats.column_id])
-            if stats.column_id in unsigned:
-                _check_range(stats, *unsigned[stats.column_id])
+            if stats.column_id in narrow:
+                _check_range(stats, *narrow[stats.column_id])
 
 
 def _check_nulls(file: WrittenFile, stats: ColumnStats, column: Column) -> None:
@@ -51,10 +51,11 @@ def _check_nulls(file: WrittenFile, stats: ColumnStats, column: Column) -> None:
         raise DataError(null_message(column))
 
 
-def _check_range(stats: ColumnStats, column: Column, maximum: int) -> None:
+def _check_range(stats: ColumnStats, column: Column, limits: tuple[int, int]) -> None:
+    least, greatest = limits
     for bound in (stats.min_value, stats.max_value):
-        if bound is not None and not 0 <= int(bound) <= maximum:
+        if bound is not None and not least <= int(bound) <= greatest:
             raise DataError(
-                f"column {column.name}: the value {bound} does not fit an unsigned integer up to {maximum}; change the value, or the "
+                f"column {column.name}: the value {bound} does not fit an integer from {least} to {greatest}; change the value, or the "
                 "type of the column"
             )

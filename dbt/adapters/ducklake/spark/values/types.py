@@ -9,32 +9,13 @@ import pyspark
 from pyspark.sql import types as T
 
 from ...errors import ConfigurationError, StatementError
+from ...format.leaf_types import LEAF_TYPES
 from ...format.objects import Column
 from ...format.types import DataType, Field, decimal, decimal_parameters, field_name, spark_name
 from ...format.types import data_type_of as type_of_column
 
 FIELD_ID = "parquet.field.id"
 """The key in a StructField's metadata where Spark's Parquet reader and writer expect the field id."""
-
-_LEAVES: dict[type[T.DataType], str] = {
-    T.BooleanType: "boolean",
-    T.ByteType: "int8",
-    T.ShortType: "int16",
-    T.IntegerType: "int32",
-    T.LongType: "int64",
-    T.FloatType: "float32",
-    T.DoubleType: "float64",
-    T.DateType: "date",
-    T.TimestampType: "timestamptz",
-    T.TimestampNTZType: "timestamp",
-    T.StringType: "varchar",
-    T.VarcharType: "varchar",
-    T.CharType: "varchar",
-    T.BinaryType: "blob",
-    T.VariantType: "variant",
-    T.NullType: "varchar",
-}
-"""Class of a Spark type without parts → the DuckLake type that its values are stored as."""
 
 
 def struct_type(columns: Sequence[Column], *, ids: bool = True) -> T.StructType:
@@ -127,7 +108,7 @@ def data_type(type_: T.DataType, where: str) -> DataType:
             raise StatementError(
                 f"column {where} has the collation {type_.collation}, which a lake cannot store: CAST it to STRING COLLATE UTF8_BINARY"
             )
-    name = _LEAVES.get(type(type_))
+    name = _STORED.get(type(type_))
     if name is not None:
         return DataType(name)
     if type_.simpleString().startswith("time("):
@@ -183,3 +164,8 @@ _SPARK_LEAVES: dict[str, T.DataType] = {
     "variant": T.VariantType(),
 }
 """Spark's name of a type without parameters → the type."""
+_STORED: dict[type[T.DataType], str] = {
+    **{type(_SPARK_LEAVES[leaf.spark]): leaf.name for leaf in LEAF_TYPES.values() if leaf.is_native and leaf.spark in _SPARK_LEAVES},
+    **dict.fromkeys((T.VarcharType, T.CharType, T.NullType), "varchar"),
+}
+"""Class of a Spark type without parts → the DuckLake type that its values are stored as."""

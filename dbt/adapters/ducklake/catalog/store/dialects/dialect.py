@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
-from sqlalchemy.types import BOOLEAN, VARCHAR, TypeEngine
+from sqlalchemy.types import BOOLEAN, VARCHAR, TypeEngine, UserDefinedType
 
 from ....format.inlined_cells import text_cell
 from ....format.leaf_types import STORED_NAMES, Cell
@@ -28,6 +28,19 @@ def inlined_types_for(numbers: TypeEngine[Any], strings: TypeEngine[Any], blobs:
     types = {Cell.NUMBER: numbers, Cell.TEXT: strings, Cell.BLOB: blobs}
     leaves = {name: types[leaf.cell] for name, leaf in STORED_NAMES.items() if leaf.cell is not None}
     return MappingProxyType(leaves | dict.fromkeys(NESTED, strings))
+
+
+class NamedType(UserDefinedType[Any]):
+    """A column type that SQLAlchemy does not have, by its name in the database."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the type's name for CREATE TABLE."""
+        return self.name
 
 
 class BusyError(Exception):

@@ -20,30 +20,17 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import TryCast
-from sqlalchemy.types import Double, TypeEngine, UserDefinedType
+from sqlalchemy.types import Double, TypeEngine
 
 from ....format.duckdb_types import NAMES, duckdb_type
 from ....format.identifiers import double_quoted
 from ....format.inlined_cells import has_negative_zero, text_cell
 from ....format.leaf_types import Encoding, LeafType, leaf_type
 from ....format.objects import Column
-from .dialect import CatalogDialect
+from .dialect import CatalogDialect, NamedType
 from .duckdb_driver import is_in_use
 
 _CONFLICTS = ("write-write conflict", "conflict on", "duplicate key", "transaction conflict")
-
-
-class DuckDBType(UserDefinedType[Any]):
-    """A column type that SQLAlchemy does not have, by its name in DuckDB."""
-
-    cache_ok = True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def get_col_spec(self, **_: Any) -> str:
-        """Return the type's name for CREATE TABLE."""
-        return self.name
 
 
 @functools.cache
@@ -130,7 +117,7 @@ def _parse_number(text: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
-    return DuckDBType(duckdb_type(column))
+    return NamedType(duckdb_type(column))
 
 
 def _is_exact_in_python(leaf: LeafType) -> bool:
@@ -142,12 +129,12 @@ def _is_exact_in_python(leaf: LeafType) -> bool:
 DUCKDB = CatalogDialect(
     name="duckdb",
     default_schema="main",
-    uuid_type=DuckDBType("UUID"),
-    timestamp_type=DuckDBType("TIMESTAMP WITH TIME ZONE"),
+    uuid_type=NamedType("UUID"),
+    timestamp_type=NamedType("TIMESTAMP WITH TIME ZONE"),
     engine_options=MappingProxyType({"poolclass": NullPool}),
     prepare_engine=_prepare,
     is_write_conflict=_is_write_conflict,
-    inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
+    inlined_types=MappingProxyType({name: NamedType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,
     inlined_cell=_inlined_cell,
     readable_inlined=_readable_inlined,

@@ -21,7 +21,7 @@ from ....format.inlined_cells import value_text
 from ....format.leaf_types import STORED_NAMES, leaf_type
 from ....format.objects import Column
 from ....format.types import NESTED, decimal_parameters
-from .dialect import CatalogDialect
+from .dialect import CatalogDialect, NamedType
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
 """Unique violation, serialization failure, deadlock, lock not available; schema or table exists, if two processes create a lake."""
@@ -91,7 +91,7 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
     "bytea": BYTEA(),
     "uuid": UUID(as_uuid=False),
 }
-"""PostgreSQL's name of a type → the type."""
+"""PostgreSQL's name of a type → SQLAlchemy's type, which converts values. Values of other types are sent and read as text."""
 
 _CHANGED_BY_DRIVER = ("time", "time with time zone", "interval", "uuid")
 _INLINED = {name: leaf.postgres for name, leaf in STORED_NAMES.items() if leaf.postgres is not None} | dict.fromkeys(NESTED, "varchar")
@@ -108,8 +108,8 @@ POSTGRES = CatalogDialect(
     is_write_conflict=_is_write_conflict,
     inlined_type=_with_parameters,
     inlined_cell=_cell,
-    inlined_types=MappingProxyType({name: _TYPES[type_] for name, type_ in _INLINED.items()}),
-    read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER),
+    inlined_types=MappingProxyType({name: _TYPES.get(type_) or NamedType(type_) for name, type_ in _INLINED.items()}),
+    read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER or type_ not in _TYPES),
     parse_number=_parse_number,
     ordered_text=_ordered_text,
     max_identifier_bytes=63,
