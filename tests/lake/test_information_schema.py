@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.ducklake.errors import NotFoundError
+from dbt.adapters.ducklake.errors import NotFoundError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalog_objects import committed
 
@@ -59,3 +59,9 @@ def test_a_schema_of_that_name_in_the_lake_takes_precedence(lake: LakeSession) -
     committed(lake.lake.catalog, lambda transaction: transaction.objects.new_schema("information_schema"))  # SQL cannot create it
     with pytest.raises(NotFoundError):
         lake.execute("SELECT * FROM information_schema.tables")
+
+
+@pytest.mark.parametrize("statement", ["CREATE SCHEMA information_schema", "CREATE TABLE information_schema.t (a INT)"])
+def test_it_cannot_be_created(lake: LakeSession, statement: str) -> None:
+    with pytest.raises(StatementError, match="schema information_schema describes the lake and cannot be created"):
+        lake.execute(statement)

@@ -14,8 +14,7 @@ def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -
     Raises:
         StatementError: the schema exists and `if_not_exists` is false, or the name is reserved.
     """
-    if fold(name) == INFORMATION_SCHEMA:
-        raise StatementError(f"schema {name} describes the lake and cannot be created; choose another name")
+    _require_not_reserved(name)
     existing = context.transaction.schema(name)
     if existing is None:
         return context.transaction.objects.new_schema(name)
@@ -57,8 +56,15 @@ def required_schema(context: Context, name: str) -> Schema:
 
     Raises:
         NotFoundError: the schema does not exist.
+        StatementError: the schema does not exist, and its name is reserved.
     """
     schema = context.transaction.schema(name)
     if schema is None:
+        _require_not_reserved(name)
         raise NotFoundError("schema", name, f"CREATE SCHEMA {name} makes it")
     return schema
+
+
+def _require_not_reserved(name: str) -> None:
+    if fold(name) == INFORMATION_SCHEMA:
+        raise StatementError(f"schema {name} describes the lake and cannot be created; choose another name")
