@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -402,6 +403,15 @@ def test_a_spark_that_does_not_start(spark: dict[str, Any], check: str, answer: 
     assert list(found) == [check]
     assert found[check].count(answer) == 1
     assert_documented(found[check])
+
+
+def test_a_connector_of_another_hadoop(tmp_path: Path) -> None:
+    jar = tmp_path / "hadoop-aws-3.3.4.jar"
+    with ZipFile(jar, "w"):
+        pass
+    found = in_new_process(tmp_path, {"master": "local[1]", "config": {"spark.jars": str(jar)}})
+    assert list(found) == ["the JARs of Hadoop fit Spark"]
+    assert_documented(found["the JARs of Hadoop fit Spark"])
 
 
 def test_a_wrong_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

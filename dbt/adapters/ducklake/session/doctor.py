@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import glob
+import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +24,7 @@ from ..lake.probe import probe_data_path, probe_with_spark
 from ..spark.encrypted.packages import require_packages
 from ..spark.errors import translate
 from ..spark.session.java import find_java
+from ..spark.session.jvm import hadoop_version, spark_home
 from ..spark.session.kept import states
 from ..spark.session.runtime import SparkRuntime
 from .lake import LakeSettings
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 MAX_CLOCK_DIFFERENCE = timedelta(seconds=30)
 JARS = "spark.jars"
+PACKAGES = "spark.jars.packages"
+_HADOOP_JAR = re.compile(r"\b(hadoop-[a-z]+)[-:](\d+\.\d+\.\d+)")
+"""Hadoop's connector to a storage, in a file's name or in Maven's coordinates: its name and its version."""
 ANSWER_SECONDS = 5
 """How long a Spark master may take to accept a connection."""
 JOB_SECONDS = 120
@@ -140,8 +145,12 @@ def _spark_findings(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Fin
             yield found
             if found.error is not None:
                 return
-            if runtime.settings.config.get(JARS):
-                yield _checked("the JARs of Spark exist", lambda: _jars(runtime.settings.config[JARS]))
+            config = runtime.settings.config
+            if config.get(JARS):
+                yield _checked("the JARs of Spark exist", lambda: _jars(config[JARS]))
+            connectors = _HADOOP_JAR.findall(f"{config.get(JARS, '')},{config.get(PACKAGES, '')}")
+            if connectors:
+                yield _checked("the JARs of Hadoop fit Spark", lambda: _hadoop(connectors))
         address = master_address(runtime.settings.remote or runtime.settings.master or "")
         if address:
             found = _checked("Spark's master answers", lambda: _connect(address))
@@ -177,6 +186,17 @@ def _jars(paths: str) -> str:
             "object stores"
         )
     return f"{len(local)} local files"
+
+
+def _hadoop(connectors: Sequence[tuple[str, str]]) -> str:
+    """Require that connectors have the version of Spark's own Hadoop: with another one, classes or methods are missing."""
+    own = hadoop_version(spark_home())
+    for name, version in connectors:
+        if own not in (None, version):
+            raise ConfigurationError(
+                f"{name} {version} does not fit this Spark, whose Hadoop is {own}. Use {name} {own} in `{JARS}` or `{PACKAGES}`"
+            )
+    return ", ".join(f"{name} {version}" for name, version in connectors)
 
 
 def _clock(where: str, ahead: timedelta) -> str:

@@ -127,6 +127,18 @@ def spark_version(home: Path) -> str:
         ) from None
 
 
+def hadoop_version(home: Path) -> str | None:
+    """Return the version of the Hadoop that a Spark has, such as `3.5.0`; None if it has none of its own.
+
+    Args:
+        home: the folder of Spark.
+    """
+    for path in (home / "jars").glob("hadoop-client-api-*.jar"):
+        if (match := re.match(r"hadoop-client-api-(\d+\.\d+\.\d+)", path.name)) is not None:
+            return match.group(1)
+    return None
+
+
 def command_and_environment(java_home: Path, config: Mapping[str, str], address: Path) -> tuple[list[str], dict[str, str]]:
     """Return the command that starts a JVM, and its environment.
 
