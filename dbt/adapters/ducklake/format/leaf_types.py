@@ -1,8 +1,8 @@
-"""The table of DuckLake's leaf types: one row for each, with everything about a type that is data.
+"""The table of DuckLake's leaf types: one row for each type, with all its properties that are data.
 
-Specification: the page "Data Types". A leaf type is a type without fields. Other modules read the attributes of a row; they add the
-functions that convert values (CONTRIBUTING.md, "Add a type"). The names of Spark, DuckDB and PostgreSQL are strings here, which the modules
-that import these engines map to their objects.
+Specification: the page "Data Types". A leaf type is a type without fields. Other modules read these properties and define the functions
+that convert values (CONTRIBUTING.md, "Add a type"). This module imports no engine: it names the types of Spark, DuckDB and PostgreSQL in
+strings, which other modules map to the types of these engines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .text_patterns import INTERVAL, TIME_NANOS, TIME_WITH_ZONE, UUID
 
 
 class Encoding(Enum):
-    """How values are encoded in statistics, partition values and hashes; `statistics.Value` lists the forms before they become text."""
+    """How values are encoded in statistics, partition values and hashes. `statistics.Value` is a value before it becomes text."""
 
     BOOLEAN = auto()
     INTEGER = auto()
@@ -26,15 +26,15 @@ class Encoding(Enum):
     FLOAT = auto()
     DECIMAL = auto()
     DATE = auto()
-    """Days."""
+    """Days since 1970-01-01."""
     TIME = auto()
     """Nanoseconds since midnight."""
     TIMESTAMP = auto()
-    """Nanoseconds since 1970."""
+    """Nanoseconds since 1970-01-01 00:00:00, in UTC if the type has a time zone."""
     TEXT = auto()
     BLOB = auto()
     NONE = auto()
-    """No bounds. The reference implementation always writes a value count of 0."""
+    """No bounds. DuckDB always writes a value count of 0."""
 
 
 class Cell(Enum):
@@ -58,13 +58,13 @@ class LeafType:
     encoding: Encoding = Encoding.NONE
 
     written: tuple[str, ...] = ()
-    """The names in DDL and in `column_types`, in lower case."""
+    """The names that users write in DDL and in `column_types`, in lower case."""
 
     parameter: str | None = None
-    """What the parameter of a written name is, which is checked and dropped: `length` or `precision`."""
+    """What the parameter of a written name means: `length` or `precision`. The parameter is checked, but not stored."""
 
     aliases: tuple[str, ...] = ()
-    """Other names in the catalog."""
+    """Other names that the catalog may have."""
 
     pattern: str | None = None
     """The regular expression for the values, for a type whose values are strings."""
@@ -84,13 +84,13 @@ class LeafType:
     """The types that a column of this type can be changed to, besides wider integers and decimals."""
 
     cell: Cell | None = None
-    """How SQLite and MySQL store inlined values. None, here, in `duckdb` and in `postgres`: rows with such a column go to files."""
+    """How SQLite and MySQL store inlined values. None here, in `duckdb` or in `postgres` means that rows with such a column go to files."""
 
     duckdb: str | None = None
-    """The type in DuckDB: of inlined values in a DuckDB file, and of values that DuckDB writes to encrypted files."""
+    """The type in DuckDB, for inlined values in a DuckDB file and for values that DuckDB writes to encrypted files."""
 
     duckdb_file: str | None = None
-    """The type that DuckDB writes to files, if it is not `duckdb`, of which Parquet stores less: no offset, no nanoseconds, or a double."""
+    """The type that DuckDB writes to files, if not `duckdb`: Parquet would lose the offset, the nanoseconds or digits of that one."""
 
     postgres: str | None = None
     """The column type of inlined values in PostgreSQL."""
@@ -99,13 +99,13 @@ class LeafType:
     """The kind of inlined values, as the `FileField.kind` of a file."""
 
     accepted_kinds: tuple[str, ...] = ()
-    """The `FileField.kind`s that added files of other programs can have. Decimals and blobs have rules instead."""
+    """Each `FileField.kind` that is accepted when files of other programs are added. Decimals and blobs have rules instead."""
 
     variously_stored: bool = False
-    """Whether DuckDB and other writers store values differently, so that reading a file needs its footer."""
+    """Whether writers store values differently in Parquet files, so that a reader must look at the footer of each file."""
 
     arrow_accepts: type | None = None
-    """The Python type of the values that PyArrow converts correctly without our converter."""
+    """The Python type whose values PyArrow converts correctly without our own conversion."""
 
     partitions: bool = True
     """Whether a column of this type can be a partition key."""
@@ -115,7 +115,7 @@ class LeafType:
 
     @property
     def is_native(self) -> bool:
-        """Whether it has exactly the values of its Spark type: the name of the Spark type in DDL means this type."""
+        """Whether it has exactly the values of its Spark type, so that the name of the Spark type in DDL means this type."""
         return self.spark.partition("(")[0] in self.written
 
     @property
@@ -155,7 +155,7 @@ class LeafType:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The minimum and maximum of an integer, of at most the 38 digits of a Spark decimal."""
+        """The least and the greatest integer. They have at most 38 digits, because a Spark decimal has no more."""
         greatest = min(2 ** (self.bits - (not self.unsigned)) - 1, _MAX_INTEGER)
         return 0 if self.unsigned else max(-greatest - 1, -_MAX_INTEGER), greatest
 
@@ -171,7 +171,7 @@ _FROM_INTEGER = ("float32", "float64", "variant")
 _SIGNED_KINDS = ("int(8)", "uint(8)", "int(16)", "uint(16)", "int(32)", "uint(32)", "int(64)")
 _UNSIGNED_KINDS = ("uint(8)", "uint(16)", "uint(32)", "uint(64)")
 _TIMESTAMP_KINDS = ("timestamp(millis)", "timestamp(micros)", "int96")
-_INSTANT_KINDS = ("timestamptz(millis)", "timestamptz(micros)", "timestamptz(nanos)")
+_TIMESTAMPTZ_KINDS = ("timestamptz(millis)", "timestamptz(micros)", "timestamptz(nanos)")
 
 # fmt: off
 _ROWS = (
@@ -246,7 +246,7 @@ _ROWS = (
     LeafType("timestamptz", "timestamp", Encoding.TIMESTAMP, unit_nanos=1000, parameter="precision",
         written=("timestamp", "timestamp_ltz", "timestamptz", "timestamp with time zone", "timestamp with local time zone"),
         cell=Cell.TEXT, duckdb="TIMESTAMP WITH TIME ZONE", postgres="varchar", inlined_kind="timestamptz(micros)",
-        promotions=("variant",), accepted_kinds=_INSTANT_KINDS),
+        promotions=("variant",), accepted_kinds=_TIMESTAMPTZ_KINDS),
     LeafType("interval", "string", pattern=INTERVAL, written=("interval",),
         cell=Cell.TEXT, duckdb="INTERVAL", duckdb_file="VARCHAR", postgres="interval", width=32, accepted_kinds=("interval",),
         variously_stored=True),
@@ -276,10 +276,10 @@ LEAF_TYPES: Mapping[str, LeafType] = {leaf.name: leaf for leaf in _ROWS}
 """The leaf types by name."""
 
 STORED_NAMES: Mapping[str, LeafType] = {name: leaf for leaf in _ROWS for name in (leaf.name, *leaf.aliases)}
-"""The leaf types by each name that the catalog may have."""
+"""The leaf types by every name that the catalog may have, which includes aliases."""
 
 NO_LEAF = LeafType("", "")
-"""The row for nested types and for unknown names: it has none of the properties."""
+"""The row for nested types and for unknown names. It has none of the properties."""
 
 
 @lru_cache(maxsize=1024)
