@@ -25,7 +25,7 @@ from tests.acceptance.sqllogic import Script
 from tests.catalogs import session_on
 from tests.duckdb_instances import open_duckdb
 from tests.interop.differential.shape import TableShape
-from tests.interop.differential.sides import Ours, Rows, in_one_form
+from tests.interop.differential.sides import Ours, Rows, normalized_rows
 
 pytestmark = pytest.mark.slow
 
@@ -134,7 +134,7 @@ def answered(connection: duckdb.DuckDBPyConnection, name: str, lake: Attached) -
             at = "" if version is None else f" AT (VERSION => {version})"
             table = f'"{name}"."{shape.schema}"."{shape.name}"{at}'
             try:
-                lake.rows[shape, version] = in_one_form(
+                lake.rows[shape, version] = normalized_rows(
                     cursor.execute(f"SELECT rowid, {columns_of(cursor, table)} FROM {table}").fetchall()
                 )
             except (duckdb.Error, ValueError, OverflowError):

@@ -213,7 +213,7 @@ class Run:
         call, expired = maintenance(self.rng, shape, sorted(self.seen))
         for version in expired:
             del self.seen[version]
-        if call.startswith(SORTING) and side is self.duck and self.duck.confuses_layouts("rewrite" in call):
+        if call.startswith(SORTING) and side is self.duck and self.duck.mistakes_old_columns("rewrite" in call):
             return
         if call.startswith(FLUSH) and side is self.duck and self.duck.flush_loses_deletes():
             side = self.ours
@@ -227,8 +227,8 @@ class Run:
         if call.startswith(COMPACTION if side is self.duck else FLUSH):
             # DuckDB's cache of definitions is wrong after its own compaction. After a flush by another client it uses inlined-data tables
             # that no longer exist: see test_found_faults.
-            self._record("attach duckdb", str(self.duck.limit))
-            self.duck.reattach(self.duck.limit)
+            self._record("attach duckdb", str(self.duck.inlining))
+            self.duck.reattach(self.duck.inlining)
 
     def _call(self, side: Side, call: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""The sides of a run: DuckDB's extension and our session on one lake, and plain DuckDB tables for a third comparison."""
+"""The sides of a differential run: our session and DuckDB's extension on one lake, and plain DuckDB tables as a third side."""
 
 from __future__ import annotations
 
@@ -42,25 +42,31 @@ class Side(Protocol):
 
     def shape(self) -> Shape: ...
 
-    def reattach(self, inlining: int | None) -> None: ...
+    def reattach(self, inlining: int | None) -> None:
+        """Reconnect as another client.
+
+        Args:
+            inlining: The most rows of an insert that this client inlines. None is the default of the side.
+        """
 
 
-def one_form(value: Any) -> Any:
-    """Convert a value to a form that does not depend on its side."""
+def normalized(value: Any) -> Any:
+    """Return a value in the form that is the same for all sides."""
     return str(value) if isinstance(value, uuid.UUID) else comparable(value)
 
 
-def in_one_form(rows: list[tuple[Any, ...]]) -> Rows:
-    return sorted((tuple(one_form(v) for v in row) for row in rows), key=repr)
+def normalized_rows(rows: list[tuple[Any, ...]]) -> Rows:
+    """Return rows with normalized values, sorted, because the sides return them in different orders."""
+    return sorted((tuple(normalized(v) for v in row) for row in rows), key=repr)
 
 
 class Ours:
-    """Our session. `place` lets it reconnect as another client."""
+    """Our session. It can reconnect as another client if `place` is given."""
 
     dialect: Dialect = "spark"
 
     def __init__(self, session: LakeSession, place: CatalogUnderTest | None = None) -> None:
-        self.session, self.place, self.owned = session, place, False
+        self.session, self.place, self.reconnected = session, place, False
 
     def run(self, text: str) -> None:
         try:
@@ -70,21 +76,21 @@ class Ours:
 
     def query(self, text: str) -> Rows:
         try:
-            return in_one_form(self.session.execute(text).fetch())
+            return normalized_rows(self.session.execute(text).fetch())
         except DuckLakeError as error:
             raise RefusedError(f"{type(error).__name__}: {error}") from error
 
     def rows(self, table: TableShape, version: int | None) -> Rows:
-        """Return the rows of a table with their ids first."""
-        return in_one_form([(row[-1], *row[:-1]) for row in fetch(self._frame(table, version))])
+        """Return the rows of a table, each with its row id first."""
+        return normalized_rows([(row[-1], *row[:-1]) for row in fetch(self._frame(table, version))])
 
     def rows_at(self, table: TableShape, versions: Iterable[int]) -> dict[int, Rows]:
-        """Return the rows of a table with their ids first at several snapshots, with one Spark job."""
+        """Return the rows of a table at several snapshots, each with its row id first. This takes only one Spark job."""
         found: dict[int, Rows] = {version: [] for version in versions}
         frames = [self._frame(table, version).withColumn("__version", lit(version)) for version in found]
         for row in fetch(reduce(lambda one, other: one.unionAll(other), frames)):
             found[row[-1]].append((row[-2], *row[:-2]))
-        return {version: in_one_form(rows) for version, rows in found.items()}
+        return {version: normalized_rows(rows) for version, rows in found.items()}
 
     def _frame(self, table: TableShape, version: int | None) -> DataFrame:
         catalog = self.session.catalog
@@ -93,9 +99,9 @@ class Ours:
         return scan(self.session.spark(), plan, virtual=("rowid",))
 
     def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
-        """Return the rows of a table as a query of the session returns them, without ids."""
+        """Return the rows that a query with a condition returns, without row ids."""
         at = "" if version is None else f" VERSION AS OF {version}"
-        return in_one_form(
+        return normalized_rows(
             self.session.execute(f"SELECT * FROM {relation(table.schema, table.name, 'spark')}{at} WHERE {condition}").fetch()
         )
 
@@ -103,15 +109,15 @@ class Ours:
         return of_ours(self.session)
 
     def reattach(self, inlining: int | None) -> None:
-        """Reconnect as another client, which inlines up to `inlining` rows. Spark stays."""
+        """Reconnect as another client. Spark keeps running."""
         assert self.place is not None
         runtime = self.session.lake.runtime
         self.close()
-        self.session, self.owned = self.place.open(runtime, data_inlining_row_limit=inlining).session(), True
+        self.session, self.reconnected = self.place.open(runtime, data_inlining_row_limit=inlining).session(), True
 
     def close(self) -> None:
         """Close the session that `reattach` opened."""
-        if self.owned:
+        if self.reconnected:
             self.session.close()
             self.session.catalog.close()
 
@@ -123,7 +129,8 @@ class DuckDB:
 
     def __init__(self, place: CatalogUnderTest) -> None:
         self.place = place
-        self.limit: int | None = None
+        self.inlining: int | None = None
+        """The most rows of an insert that this client inlines. None is DuckDB's default."""
         self.connection = oracle.connect(place)
         self.connection.execute("USE lake")
 
@@ -134,31 +141,33 @@ class DuckDB:
             raise RefusedError(f"{type(error).__name__}: {str(error).split('Stack Trace')[0].strip()}") from error
 
     def rows(self, table: TableShape, version: int | None) -> Rows:
-        """Return the rows of a table with their ids first."""
+        """Return the rows of a table, each with its row id first."""
         at = "" if version is None else f" AT (VERSION => {version})"
-        return in_one_form(self.connection.execute(f"SELECT rowid, * FROM {relation(table.schema, table.name, 'duckdb')}{at}").fetchall())
+        return normalized_rows(
+            self.connection.execute(f"SELECT rowid, * FROM {relation(table.schema, table.name, 'duckdb')}{at}").fetchall()
+        )
 
     def query(self, text: str) -> Rows:
         try:
-            return in_one_form(self.connection.execute(text).fetchall())
+            return normalized_rows(self.connection.execute(text).fetchall())
         except duckdb.Error as error:
             raise RefusedError(f"{type(error).__name__}: {error}") from error
 
     def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
-        """Return the rows of a table that match a condition, without ids."""
+        """Return the rows that a query with a condition returns, without row ids."""
         at = "" if version is None else f" AT (VERSION => {version})"
         name = relation(table.schema, table.name, "duckdb")
-        return in_one_form(self.connection.execute(f"SELECT * FROM {name}{at} WHERE {condition}").fetchall())
+        return normalized_rows(self.connection.execute(f"SELECT * FROM {name}{at} WHERE {condition}").fetchall())
 
     def shape(self) -> Shape:
         return of_duckdb_side(self.connection)
 
     def would_lose_values(self, statement: Statement) -> bool:
-        """Return whether the statement on this client would make DuckDB lose values later: see `test_found_faults`.
+        """Return whether DuckDB would lose values later if this client ran the statement. See `test_found_faults`.
 
-        That happens if a client without inlining alters a table that has inlined rows, because the newest inlined-data table then has the
-        old columns. It also happens if it inlines rows of a table that has no inlined-data table, because DuckDB adds no row for that one
-        to `ducklake_schema_versions`.
+        There are two cases. In the first, a client without inlining alters a table that has inlined rows: the newest inlined-data table
+        then keeps the old columns. In the second, a client inlines rows of a table that has no inlined-data table yet: DuckDB creates one,
+        but adds no row to `ducklake_schema_versions`.
         """
         if statement.kind not in LAYOUT_KINDS | INSERTING_KINDS:
             return False
@@ -172,18 +181,19 @@ class DuckDB:
             "WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND lower(s.schema_name || '.' || t.table_name) = ?",
             [statement.tables[0]],
         ).fetchall()
-        default = DEFAULT_INLINING if self.limit is None else self.limit
-        if not rows:  # the open transaction has created or renamed it
+        default = DEFAULT_INLINING if self.inlining is None else self.inlining
+        if not rows:  # the open transaction has created or renamed the table
             return alters and default == 0
         ((inlined, limit),) = rows
-        limits = (default, int(default if limit is None else limit))  # DuckDB does not see an option that we have set since it attached
+        limits = (default, int(default if limit is None else limit))  # DuckDB does not see options that we set after it attached
         return bool(inlined) and 0 in limits if alters else not inlined and max(limits) > 0
 
-    def confuses_layouts(self, rewrites: bool) -> bool:
-        """Return whether a flush or compaction by this client may use the current columns for rows of older columns.
+    def mistakes_old_columns(self, rewrites: bool) -> bool:
+        """Return whether a flush or compaction by this client may read rows with old columns as if they had the current ones.
 
-        A sorted table that has had other columns is then sorted by another column, or not at all: see `test_found_faults`. A rewrite that
-        computes the statistics again reads all current columns from every inlined-data table ("Failed to read inlined-data aggregates").
+        A sorted table whose columns have changed is then sorted by a wrong column, or not at all: see `test_found_faults`. A rewrite
+        computes the statistics again and so reads all current columns from every inlined-data table. If one lacks some of them, it fails
+        with "Failed to read inlined-data aggregates".
         """
         metadata = "__ducklake_metadata_lake"
         affected = f"SELECT table_id FROM {metadata}.ducklake_sort_info"
@@ -198,73 +208,79 @@ class DuckDB:
         )
 
     def flush_loses_deletes(self) -> bool:
-        """Return whether a flush by this client may lose deletes: DuckDB's does for bucketed tables on PostgreSQL, see `test_found_faults`."""
+        """Return whether a flush by this client may lose deletes, as it does for bucketed tables on PostgreSQL. See `test_found_faults`."""
         keys = "__ducklake_metadata_lake.ducklake_partition_column"
         return self.place.database == "postgres" and bool(
             self.connection.execute(f"SELECT 1 FROM {keys} WHERE transform LIKE 'bucket%' LIMIT 1").fetchall()
         )
 
     def reattach(self, inlining: int | None) -> None:
-        """Reconnect as another client, which inlines up to `inlining` rows."""
-        self.limit = inlining
+        """Reconnect as another client."""
+        self.inlining = inlining
         oracle.reattach(self.connection, self.place, **({} if inlining is None else {"data_inlining_row_limit": inlining}))
 
 
 class Plain:
-    """Plain DuckDB tables of the same names that get the same statements: a third comparison of values, not of row ids.
+    """Plain DuckDB tables with the names of the lake's tables, on which the same statements run. They have no row ids.
 
-    Its refusals are not differences: the tables affected are copied from the lake again.
+    A statement that fails only here is no difference: the affected tables are then copied from the lake again.
     """
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
         self.connection.execute("SET TimeZone = 'UTC'")
         self.stale: set[str] = set()
+        """The keys of the tables that must be copied from the lake again."""
         self.affected: set[str] = set()
-        self.in_transaction, self.lost = False, False
+        """The keys of the tables that the transaction has changed."""
+        self.in_transaction = False
+        self.failed = False
+        """Whether a statement of the transaction could not run here."""
 
     def follow(self, statement: Statement) -> None:
-        """Repeat a statement of the lake, inside a transaction of the lake or not."""
+        """Run a statement that ran on the lake, in the open transaction or as one of its own."""
         self.affected.update(statement.tables)
         if statement.no_rows:
             return
         if statement.third is None:
             self.stale.update(statement.tables)
-            self.lost = self.in_transaction  # later statements of the transaction may read these tables
+            self.failed = self.in_transaction  # later statements of the transaction may read these tables
             return
-        if self.lost:
+        if self.failed:
             return
         try:
             self.connection.execute(statement.third)
         except duckdb.Error:
-            self.lost = True
+            self.failed = True
         if not self.in_transaction:
             self.end(commit=True)
 
     def begin(self) -> None:
-        """Begin a transaction of the following statements."""
+        """Begin a transaction for the following statements."""
         self.connection.execute("BEGIN")
         self.in_transaction = True
 
     def end(self, *, commit: bool) -> None:
-        """End the transaction as the lake did. If this side could not follow, its copies of the tables are dropped."""
+        """End the transaction as the lake did. If a statement of it failed here, the tables that it changed are stale."""
         if self.in_transaction:
             try:
-                self.connection.execute("COMMIT" if commit and not self.lost else "ROLLBACK")
+                self.connection.execute("COMMIT" if commit and not self.failed else "ROLLBACK")
             except duckdb.Error:
-                self.lost = True
-        if self.lost:
+                self.failed = True
+        if self.failed:
             self.stale.update(self.affected)
-        self.in_transaction, self.lost = False, False
+        self.in_transaction, self.failed = False, False
         self.affected.clear()
 
     def rows(self, table: TableShape) -> Rows | None:
-        """Return the rows of this side, or None if it has no copy of the table."""
+        """Return the rows of a table, or None if this side has no current copy of it."""
         if table.key in self.stale:
             return None
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
         try:
-            return in_one_form(self.connection.execute(f"SELECT {columns} FROM {relation(table.schema, table.name, 'duckdb')}").fetchall())
+            return normalized_rows(
+                self.connection.execute(f"SELECT {columns} FROM {relation(table.schema, table.name, 'duckdb')}").fetchall()
+            )
         except duckdb.Error:
             return None
 
@@ -281,8 +297,8 @@ class Plain:
                 [table.key],
             ).fetchall()
         )
-        items = ", ".join(f'"{c.name}" {duckdb_name(c.type)} DEFAULT {defaults.get(c.name) or "NULL"}' for c in table.columns)
-        self.connection.execute(f"CREATE TABLE {name} ({items})")
+        columns = ", ".join(f'"{c.name}" {duckdb_name(c.type)} DEFAULT {defaults.get(c.name) or "NULL"}' for c in table.columns)
+        self.connection.execute(f"CREATE TABLE {name} ({columns})")
         self.connection.register("copied", rows)
         self.connection.execute(f"INSERT INTO {name} FROM copied")
         self.connection.unregister("copied")
