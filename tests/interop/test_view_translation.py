@@ -1,6 +1,7 @@
-"""Every construct that is translated between the views of the engines, on edge values: both return equal values, or it is refused.
+"""Views that are translated between DuckDB and Spark return equal values in both, also for edge values, or they are refused.
 
-Each expression is accepted or refused alone. One view contains the accepted expressions of a list, and each engine queries it once.
+Every construct of the translation occurs in the samples. One view contains all expressions of a list, so that each engine runs few queries.
+If they are not all read, the list is halved until each expression that is refused has a view of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def filled(both: Both) -> Both:
 
 
 def alike(ours: Any, theirs: Any) -> bool:
-    """Return whether two values are equal and of the same kind. Floating-point numbers may differ in the last bits, because the libraries differ."""
+    """Return whether two values are equal and of the same type. Floating-point numbers may differ in the last bits."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(alike, ours, theirs))
     if isinstance(ours, float) and isinstance(theirs, float):
@@ -39,15 +40,15 @@ def rows(read: Callable[[str], Any]) -> list[tuple[Any, ...]]:
     return sorted(found, key=repr)
 
 
-class Judge:
-    """Classifies queries of one side when they become views: equal, refused, or an error text."""
+class ViewChecker:
+    """Creates views on one side with `create`, reads them on both sides, and classifies the outcomes."""
 
     def __init__(self, both: Both, create: Callable[[str], None]) -> None:
         self.both = both
         self.create = create
 
     def query(self, query: str) -> tuple[str, Any, Any]:
-        """Return (`read`, our rows, DuckDB's rows), or the reason why the query cannot be read."""
+        """Return (`read`, our rows, DuckDB's rows) for a query as a view. If a side cannot read it: the outcome, its reason and None."""
         try:
             self.create(f"CREATE OR REPLACE VIEW v AS {query}")
         except Exception as error:
@@ -58,50 +59,53 @@ class Judge:
             return "refused", str(error), None
         except Exception as error:
             return "failed on our side", str(error), None
-        if not self.offered():
-            return "refused", "not offered", None
+        if not self.stored_for_duckdb():
+            return "refused", "not stored in DuckDB's dialect", None
         try:
             return "read", ours, rows(lambda text: self.both.duck.execute(text).fetchall())
         except Exception as error:
             return "failed in DuckDB", str(error), None
 
-    def offered(self) -> bool:
+    def stored_for_duckdb(self) -> bool:
         """Return whether the view is stored in DuckDB's dialect."""
         dialect = "SELECT dialect FROM __ducklake_metadata_lake.ducklake_view WHERE view_name = 'v' AND end_snapshot IS NULL"
         return self.both.duck.execute(dialect).fetchone() == ("duckdb",)
 
-    def offers(self, queries: Sequence[str]) -> dict[str, str]:
-        """Return for each query whether it is `refused` as a view for DuckDB."""
+    def translations(self, queries: Sequence[str]) -> dict[str, str]:
+        """Return for each query whether its view is `translated` for DuckDB or `refused`, or why it is `invalid`."""
         found = {}
         for query in queries:
             try:
                 self.create(f"CREATE OR REPLACE VIEW v AS {query}")
-                found[query] = "offered" if self.offered() else "refused"
+                found[query] = "translated" if self.stored_for_duckdb() else "refused"
             except Exception as error:
                 found[query] = f"invalid: {error}"
         return found
 
     def queries(self, queries: Sequence[str]) -> dict[str, str]:
+        """Return `equal` or the problem for each query, which has a view of its own."""
         found = {}
         for query in queries:
-            how, ours, theirs = self.query(query)
-            if how == "read" and (len(ours) != len(theirs) or not all(alike(list(a), list(b)) for a, b in zip(ours, theirs, strict=True))):
-                how, ours = "differs", f"{ours} {theirs}"
-            found[query] = "equal" if how == "read" else f"{how}: {str(ours)[:400]}"
+            outcome, ours, theirs = self.query(query)
+            if outcome == "read" and (
+                len(ours) != len(theirs) or not all(alike(list(a), list(b)) for a, b in zip(ours, theirs, strict=True))
+            ):
+                outcome, ours = "differs", f"{ours} {theirs}"
+            found[query] = "equal" if outcome == "read" else f"{outcome}: {str(ours)[:400]}"
         return found
 
     def expressions(self, expressions: Sequence[str], key: str, tail: str) -> dict[str, str]:
-        """Return `equal` or the problem for each expression. One view contains all of them as long as there is no problem."""
+        """Return `equal` or the problem for each expression. `key` identifies a row, and `tail` is the FROM clause and what follows."""
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions))
-        how, ours, theirs = self.query(f"SELECT {key}, {listed} {tail}")
-        if how != "read" or len(ours) != len(theirs):
+        outcome, ours, theirs = self.query(f"SELECT {key}, {listed} {tail}")
+        if outcome != "read" or len(ours) != len(theirs):
             if len(expressions) == 1:
-                return {expressions[0]: f"{how}: {str(ours)[:400]}"}
+                return {expressions[0]: f"{outcome}: {str(ours)[:400]}"}
             half = len(expressions) // 2
             return self.expressions(expressions[:half], key, tail) | self.expressions(expressions[half:], key, tail)
         found = {}
         for i, expression in enumerate(expressions, 1):
-            wrong = [(mine[0], mine[i], other[i]) for mine, other in zip(ours, theirs, strict=True) if not alike(mine[i], other[i])]
+            wrong = [(our[0], our[i], their[i]) for our, their in zip(ours, theirs, strict=True) if not alike(our[i], their[i])]
             found[expression] = f"differs: (key, ours, theirs) {wrong[:5]}" if wrong else "equal"
         return found
 
@@ -110,41 +114,41 @@ def each(text: str) -> list[str]:
     return [line for line in text.split("\n") if line]
 
 
-def without(outcomes: dict[str, str], *fine: str) -> dict[str, str]:
-    """Return the outcomes that differ from the expected ones."""
-    return {query: outcome for query, outcome in outcomes.items() if not outcome.startswith(fine)}
+def unexpected(outcomes: dict[str, str], *expected: str) -> dict[str, str]:
+    """Return the outcomes that do not start with an expected one."""
+    return {query: outcome for query, outcome in outcomes.items() if not outcome.startswith(expected)}
 
 
 def test_views_of_duckdb_are_read_with_its_values(filled: Both) -> None:
-    judge = Judge(filled, filled.duckdb)
-    assert without(judge.expressions(each(samples.EXPRESSIONS), "k", "FROM t"), "equal") == {}
-    assert without(judge.expressions(each(samples.AGGREGATES), "o", "FROM t GROUP BY o"), "equal") == {}
+    checker = ViewChecker(filled, filled.duckdb)
+    assert unexpected(checker.expressions(each(samples.EXPRESSIONS), "k", "FROM t"), "equal") == {}
+    assert unexpected(checker.expressions(each(samples.AGGREGATES), "o", "FROM t GROUP BY o"), "equal") == {}
 
 
-@pytest.mark.local_rows  # files would need several jobs of Spark for each query
+@pytest.mark.local_rows  # Spark would need several jobs for each query
 def test_queries_of_duckdb_are_read_with_its_rows(filled: Both) -> None:
-    assert without(Judge(filled, filled.duckdb).queries(each(samples.QUERIES)), "equal") == {}
+    assert unexpected(ViewChecker(filled, filled.duckdb).queries(each(samples.QUERIES)), "equal") == {}
 
 
 def test_our_views_have_our_values_in_duckdb(filled: Both) -> None:
-    judge = Judge(filled, filled.spark)
-    assert without(judge.expressions(each(samples.EXPRESSIONS_OF_SPARK), "k", "FROM t"), "equal") == {}
-    assert without(judge.expressions(each(samples.AGGREGATES_OF_SPARK), "o", "FROM t GROUP BY o"), "equal") == {}
-    assert without(judge.queries(each(samples.QUERIES_OF_SPARK)), "equal") == {}
+    checker = ViewChecker(filled, filled.spark)
+    assert unexpected(checker.expressions(each(samples.EXPRESSIONS_OF_SPARK), "k", "FROM t"), "equal") == {}
+    assert unexpected(checker.expressions(each(samples.AGGREGATES_OF_SPARK), "o", "FROM t GROUP BY o"), "equal") == {}
+    assert unexpected(checker.queries(each(samples.QUERIES_OF_SPARK)), "equal") == {}
 
 
 def test_expressions_that_differ_by_type_are_refused(filled: Both) -> None:
-    judge = Judge(filled, filled.duckdb)
+    checker = ViewChecker(filled, filled.duckdb)
     queries = [f"SELECT {text} AS z FROM t" for text in each(samples.REFUSED_FOR_TYPES)] + each(samples.QUERIES_REFUSED_FOR_TYPES)
-    assert without(judge.queries(queries), "refused") == {}
-    message = judge.query("SELECT x::VARCHAR AS z FROM t")[1]
+    assert unexpected(checker.queries(queries), "refused") == {}
+    message = checker.query("SELECT x::VARCHAR AS z FROM t")[1]
     assert "CAST(t.x AS STRING)" in message
 
 
 def test_expressions_that_differ_by_type_are_not_translated_for_duckdb(filled: Both) -> None:
-    judge = Judge(filled, filled.spark)
+    checker = ViewChecker(filled, filled.spark)
     queries = [f"SELECT {text} AS z FROM t" for text in each(samples.REFUSED_FOR_TYPES_OF_SPARK)]
-    assert without(judge.offers(queries), "refused", "invalid") == {}
+    assert unexpected(checker.translations(queries), "refused", "invalid") == {}
 
 
 CLOCK_CHANGES = """('2024-10-26 22:30:00+00'), ('2024-10-27 00:30:12.5+00'), ('2024-10-27 01:30:00+00'), ('2024-10-27 12:30:00+00'),
@@ -153,7 +157,7 @@ CLOCK_CHANGES = """('2024-10-26 22:30:00+00'), ('2024-10-27 00:30:12.5+00'), ('2
 
 @pytest.fixture
 def in_berlin(both: Both) -> Both:
-    """A table of timestamps around clock changes, and sessions in a time zone that has them."""
+    """Both sides in a time zone with daylight saving time, and a table of timestamps around its clock changes."""
     both.spark("SET spark.sql.session.timeZone = Europe/Berlin")
     both.duckdb("SET TimeZone = 'Europe/Berlin'")
     both.duckdb("CREATE TABLE t (z TIMESTAMPTZ)")
@@ -162,27 +166,29 @@ def in_berlin(both: Both) -> Both:
 
 
 def test_timestamps_are_equal_when_the_clock_changes(in_berlin: Both) -> None:
-    units = ("year", "quarter", "month", "week", "day", "minute")
+    """Spark adds 24 hours as a calendar day, so the translation treats intervals of a day or more differently from shorter ones."""
+    truncation_units = ("year", "quarter", "month", "week", "day", "minute")
     moved = ("z + INTERVAL 23 HOUR", "z - INTERVAL 90 MINUTE", "z - INTERVAL 3 DAY", "z + INTERVAL 1 MONTH", "z + INTERVAL 40 SECOND")
-    long = (
+    by_days = (
         "z + INTERVAL 24 HOUR",
         "z - INTERVAL 48 HOUR",
         "z - INTERVAL 1500 MINUTE",
         "z + INTERVAL 90000 SECOND",
         "z - INTERVAL 920 HOUR",
     )
-    judge = Judge(in_berlin, in_berlin.duckdb)
-    expressions = [*(f"date_trunc('{unit}', z)" for unit in units), *moved, *long, "z + INTERVAL (year(z)) DAY"]
-    assert without(judge.expressions(expressions, "z", "FROM t"), "equal") == {}
-    judge = Judge(in_berlin, in_berlin.spark)
-    expressions = [*(f"date_trunc('{unit}', z)" for unit in (*units, "hour")), *moved]
-    assert without(judge.expressions([*expressions, *long], "z", "FROM t"), "equal") == {}
+    checker = ViewChecker(in_berlin, in_berlin.duckdb)
+    expressions = [*(f"date_trunc('{unit}', z)" for unit in truncation_units), *moved, *by_days, "z + INTERVAL (year(z)) DAY"]
+    assert unexpected(checker.expressions(expressions, "z", "FROM t"), "equal") == {}
+    checker = ViewChecker(in_berlin, in_berlin.spark)
+    expressions = [*(f"date_trunc('{unit}', z)" for unit in (*truncation_units, "hour")), *moved]
+    assert unexpected(checker.expressions([*expressions, *by_days], "z", "FROM t"), "equal") == {}
 
 
 def test_hours_that_may_be_a_day_are_refused_when_the_clock_changes(in_berlin: Both) -> None:
+    """Spark adds 24 hours as a calendar day, so longer intervals become shorter steps. What would need too many is refused."""
     moved = ("z + INTERVAL 921 HOUR", "z - INTERVAL 60000 MINUTE", "z + INTERVAL (year(z)) HOUR", "date_trunc('hour', z)")
     queries = [f"SELECT {expression} AS a FROM t" for expression in moved]
-    assert without(Judge(in_berlin, in_berlin.duckdb).queries(queries), "refused") == {}
+    assert unexpected(ViewChecker(in_berlin, in_berlin.duckdb).queries(queries), "refused") == {}
     in_berlin.spark("SET spark.sql.session.timeZone = UTC")
     in_berlin.duckdb("SET TimeZone = 'UTC'")
-    assert without(Judge(in_berlin, in_berlin.duckdb).queries(queries), "equal") == {}
+    assert unexpected(ViewChecker(in_berlin, in_berlin.duckdb).queries(queries), "equal") == {}

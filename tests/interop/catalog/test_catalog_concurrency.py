@@ -16,29 +16,28 @@ from tests.places import CatalogPlace
 
 pytestmark = pytest.mark.parity
 ROUNDS = 8
-
-
 TABLES = {"in_files": 0, "inlined": 10}
-"""Tables, and the limit of inlined rows with which DuckDB writes to them."""
+"""Table name → the most rows of an insert that DuckDB inlines into the table."""
 
 
 def duckdb_inserts(place: CatalogPlace, queue: Any) -> None:
+    """Insert rows into each table with DuckDB. Put "ready" into the queue before a table, and the number of its new rows after it."""
     for table, limit in TABLES.items():
         connection = oracle.connect(place, data_inlining_row_limit=limit)
         connection.execute("SET ducklake_max_retry_count = 100")
         queue.put("ready")
-        done = 0
+        inserted = 0
         for number in range(ROUNDS):
             for _ in range(20):
                 try:
                     connection.execute(f"INSERT INTO lake.{table} VALUES ({1000 + number}, 'duck')")
-                    done += 1
+                    inserted += 1
                     break
-                except Exception as error:  # SQLite: DuckDB gives up if the file is locked
+                except Exception as error:  # DuckDB gives up if the SQLite file is locked
                     if "locked" not in str(error) and "busy" not in str(error):
                         raise
         connection.close()
-        queue.put(done)
+        queue.put(inserted)
 
 
 def test_concurrent_inserts_of_both_sides_commit(lake: LakeCatalog, place: CatalogPlace, duckdb_on: Connect) -> None:
@@ -66,7 +65,7 @@ def test_concurrent_inserts_of_both_sides_commit(lake: LakeCatalog, place: Catal
 
 
 def insert(lake: LakeCatalog, name: str) -> None:
-    """Insert a row in each round, and assert that no commit is refused."""
+    """Insert one row in each round, in a transaction of its own. A commit that is refused fails the test."""
     for number in range(ROUNDS):
         transaction = lake.begin()
         table = table_of(transaction, name)

@@ -1,7 +1,7 @@
-"""Two of our sessions and DuckDB work on one lake in random interleavings, and their answers and changes are serializable.
+"""Two of our sessions and DuckDB work on one lake in random interleavings, and each history is as isolated as its level requires.
 
-`make concurrency HISTORIES=500` is the long run, at both isolation levels (`ARGS="-k serializable"` chooses one);
-`SEED` repeats one. A failing history is shortened and printed as a script.
+The long run is `make concurrency HISTORIES=500`. It tests both isolation levels; `ARGS="-k serializable"` chooses one. `SEED=107` starts
+with the history of that seed, so a run can be repeated. A failing history is shortened and printed as a script.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or 3)
 SEED = int(os.environ.get("CONCURRENCY_SEED") or (random.randrange(10**6) if LONG else 1))
 """The seed of the first history; each further history uses the next seed. The short run always uses the same seeds."""
 WITHOUT = frozenset(filter(None, os.environ.get("CONCURRENCY_WITHOUT", "").split(",")))
+"""The features that the scripts do not use."""
 ACCEPTED = {
     "serializable": {Verdict.SERIALIZABLE},
     "snapshot": {Verdict.SERIALIZABLE, Verdict.REORDERED, Verdict.WRITE_SKEW},
 }
 """The verdicts that each isolation level accepts."""
 MAX_REPORTS = int(os.environ.get("CONCURRENCY_REPORTS", "3"))
-"""The run ends after this many failures. Each of them is shortened, which takes about twenty more runs."""
+"""The run ends after this many failures. To shorten a failing history takes about twenty more runs of it."""
 
 
 def report(history: History, finding: Finding) -> str:
-    """Return a history as a script with its answers, and what is wrong with it."""
+    """Return the verdict on a history, the reasons for it, and the history as a script with its answers."""
     return "\n".join([finding.verdict.value, *(f"  ! {reason}" for reason in finding.reasons), *(f"    {line}" for line in history.lines)])
 
 
@@ -47,7 +48,7 @@ def shortened(script: Script, verdict: Verdict, player: Player, model: Model) ->
 
 
 def test_random_histories(player: Player, model: Model, database: str, isolation_level: str) -> None:
-    assert set(FEATURES) >= WITHOUT, f"CONCURRENCY_WITHOUT takes some of {', '.join(FEATURES)}"
+    assert set(FEATURES) >= WITHOUT, f"CONCURRENCY_WITHOUT may list only these features: {', '.join(FEATURES)}"
     print(f"\n{database}, {isolation_level}: CONCURRENCY_SEED={SEED} CONCURRENCY_HISTORIES={HISTORIES}", flush=True)
     seen: Counter[str] = Counter()
     failed: list[str] = []
