@@ -1,4 +1,4 @@
-"""A cancelled transaction runs no more statements and commits nothing. No statement here needs Spark."""
+"""After a transaction is cancelled, no statement of it runs and nothing is committed. No statement here needs Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tables(session: LakeSession) -> list[str]:
     return sorted(row[1] for row in session.execute("SHOW TABLES").fetch())
 
 
-def test_a_transaction_that_is_cancelled_between_two_statements_runs_no_more_of_them(session: LakeSession) -> None:
+def test_a_transaction_that_is_cancelled_between_two_statements_runs_no_more_statements(session: LakeSession) -> None:
     session.begin()
     session.execute("CREATE TABLE u (id INT)")
     session.cancel()
@@ -36,7 +36,7 @@ def test_a_transaction_that_is_cancelled_between_two_statements_runs_no_more_of_
     assert tables(session) == ["t"]
 
 
-def test_rollback_ends_a_cancelled_transaction_and_the_next_one_runs(session: LakeSession) -> None:
+def test_rollback_ends_a_cancelled_transaction_and_the_next_one_commits(session: LakeSession) -> None:
     session.execute("BEGIN")
     session.cancel()
     session.execute("ROLLBACK")
@@ -46,7 +46,7 @@ def test_rollback_ends_a_cancelled_transaction_and_the_next_one_runs(session: La
     assert tables(session) == ["t", "u"]
 
 
-def test_a_cancellation_without_a_transaction_does_not_stop_later_statements(session: LakeSession) -> None:
+def test_a_cancellation_outside_a_transaction_does_not_stop_later_statements(session: LakeSession) -> None:
     session.cancel()
     session.execute("CREATE TABLE u (id INT)")
     session.cancel()

@@ -1,4 +1,4 @@
-"""The documentation site: it contains every page, links between files of the repository become links to pages, and named files exist."""
+"""The documentation: the site has every page, links lead to pages, pages agree with the code, and a release has a changelog section."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "dbt/adapters/ducklake"
 MODULE = re.compile(r"`((?:\w+/)+\w+\.py)`")
-"""A module of the package, such as `lake/merge.py`. Names without a folder can be any file."""
+"""A module of the package, such as `lake/merge.py`. A name without a folder is not matched, because it can be any file."""
 PROFILE = DOCS / "profile.md"
 VERSIONS = DOCS / "versions.md"
-NAMES = {"Python": "python", "Java": "java", "DuckDB, with its `ducklake` extension": "duckdb"}
+CONSTRAINT_NAMES = {"Python": "python", "Java": "java", "DuckDB, with its `ducklake` extension": "duckdb"}
+"""Name on the versions page → name in `constraints.txt`, if they differ in more than case."""
 
 
 def rows(page: Path) -> list[list[str]]:
-    """Return the cells of every row of the tables of a page, without markup."""
+    """Return the rows of all tables of a page, each as the texts of its cells."""
     lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines]
 
 
-def loaded(path: Path) -> ModuleType:
+def load_module(path: Path) -> ModuleType:
     """Load a Python file outside the package as a module."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
@@ -55,7 +56,7 @@ def test_modules_that_pages_name_exist() -> None:
 
 
 def test_links_between_files_become_links_between_pages() -> None:
-    site = loaded(DOCS / "hooks.py")
+    site = load_module(DOCS / "hooks.py")
     pages = {"README.md": "index.md", "docs/profile.md": "profile.md", "docs/configs/README.md": "configs/README.md"}
     text = "[a](docs/profile.md#spark) [b](docs/configs) [c](Makefile) [d](https://x.y/z) [e](#f) `[g](docs/profile.md)`"
     assert site.linked(text, "README.md", pages, "https://host/blob/main/") == (
@@ -71,10 +72,10 @@ def test_links_between_files_become_links_between_pages() -> None:
 
 def test_the_profile_page_has_every_field() -> None:
     named = {name for row in rows(PROFILE) for name in re.findall(r"`([\w.]+)`", row[0])}
-    own = {field.name for field in fields(DuckLakeCredentials)} - {"retries", "spark", "_extra"}
+    top_level = {field.name for field in fields(DuckLakeCredentials)} - {"retries", "spark", "_extra"}
     spark = {f"spark.{field.name}" for field in fields(SparkSettings)}
-    assert named >= own | {f"retries.{name}" for name in RETRY_FIELDS} | spark
-    assert named - spark - own - {f"retries.{name}" for name in RETRY_FIELDS} == {"type", "threads"}
+    assert named >= top_level | {f"retries.{name}" for name in RETRY_FIELDS} | spark
+    assert named - spark - top_level - {f"retries.{name}" for name in RETRY_FIELDS} == {"type", "threads"}
 
 
 def test_the_page_on_attached_lakes_has_every_field() -> None:
@@ -85,24 +86,24 @@ def test_the_page_on_attached_lakes_has_every_field() -> None:
 def test_the_versions_page_agrees_with_the_constraints() -> None:
     constraints = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE))
     tested = {name.lower(): version for name, version in constraints.items()}
-    found = {row[0]: row[1] for row in rows(VERSIONS) if NAMES.get(row[0], row[0].lower()) in tested}
+    found = {row[0]: row[1] for row in rows(VERSIONS) if CONSTRAINT_NAMES.get(row[0], row[0].lower()) in tested}
     assert len(found) > 8
-    assert {name: tested[NAMES.get(name, name.lower())] for name in found} == found
+    assert {name: tested[CONSTRAINT_NAMES.get(name, name.lower())] for name in found} == found
 
 
-def test_the_versions_page_agrees_with_the_dependencies() -> None:
+def test_the_versions_page_agrees_with_the_minimum_versions() -> None:
     dependencies = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("\ndependencies = [")[2].partition("\n]")[0]
-    lower = {name.lower(): bound for name, bound in re.findall(r"([\w-]+)>=([\d.]+)", dependencies)}
-    shown = {row[0].lower(): row[2] for row in rows(VERSIONS) if row[0].lower() in lower}
-    assert set(shown) == set(lower) - {"agate", "packaging"}
-    assert [name for name, text in shown.items() if not re.match(rf"{re.escape(lower[name])}(\.0)? or newer", text)] == []
+    minimums = {name.lower(): bound for name, bound in re.findall(r"([\w-]+)>=([\d.]+)", dependencies)}
+    shown = {row[0].lower(): row[2] for row in rows(VERSIONS) if row[0].lower() in minimums}
+    assert set(shown) == set(minimums) - {"agate", "packaging"}
+    assert [name for name, text in shown.items() if not re.match(rf"{re.escape(minimums[name])}(\.0)? or newer", text)] == []
 
 
 # -- the release ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_needs_a_tag_and_a_section_that_agree(tmp_path: Path) -> None:
-    module = loaded(ROOT / ".ci/check_release.py")
+def test_a_release_needs_its_version_in_the_tag_and_in_the_changelog(tmp_path: Path) -> None:
+    module = load_module(ROOT / ".ci/check_release.py")
     (tmp_path / "dbt/adapters/ducklake").mkdir(parents=True)
     (tmp_path / "dbt/adapters/ducklake/__version__.py").write_text('version = "1.2.3"\n')
     (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n")

@@ -14,13 +14,13 @@ import pytest
 
 from dbt.adapters.ducklake.spark.session.temporary_folder import LOCK, PREFIX, TemporaryFolder, remove_unused
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no fcntl, with which the folders are locked")
 OTHER_PROCESS = """
 import subprocess, sys
 from dbt.adapters.ducklake.spark.session.temporary_folder import TemporaryFolder
 
 folder = TemporaryFolder()
-(folder.path / "more").mkdir()
+(folder.path / "subfolder").mkdir()
 if sys.argv[1:]:
     child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=folder.descriptors)
 print(folder.path, flush=True)
@@ -35,7 +35,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def other_process(root: Path, *child: str) -> tuple[subprocess.Popen[str], Path]:
-    """Start a process with a folder, and with a child process that uses the folder too."""
+    """Start a process with a temporary folder and return both. `child` is the command of a child process that uses the folder too."""
     command, variables = [sys.executable, "-c", OTHER_PROCESS, *child], {**os.environ, "TMPDIR": str(root)}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables)
     assert process.stdout is not None
@@ -45,7 +45,7 @@ def other_process(root: Path, *child: str) -> tuple[subprocess.Popen[str], Path]
 def test_a_folder_is_removed_when_nothing_refers_to_it(root: Path) -> None:
     folder = TemporaryFolder()
     path = folder.path
-    (path / "more").mkdir()
+    (path / "subfolder").mkdir()
     assert path.stat().st_mode & 0o777 == 0o700
     del folder
     gc.collect()
@@ -59,16 +59,16 @@ def test_the_end_of_a_process_removes_its_folder(root: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_a_new_folder_removes_those_of_killed_processes(root: Path) -> None:
+def test_creating_a_folder_removes_those_of_killed_processes(root: Path) -> None:
     process, path = other_process(root)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
-    assert (path / "more").is_dir()
-    with TemporaryFolder() as own:
-        assert list(root.iterdir()) == [own]
+    assert (path / "subfolder").is_dir()
+    with TemporaryFolder() as new:
+        assert list(root.iterdir()) == [new]
 
 
-def test_a_folder_that_is_in_use_stays(root: Path) -> None:
+def test_a_folder_that_another_process_uses_stays(root: Path) -> None:
     process, path = other_process(root)
     remove_unused()
     assert path.is_dir()
@@ -76,17 +76,17 @@ def test_a_folder_that_is_in_use_stays(root: Path) -> None:
 
 
 def test_a_child_process_keeps_the_folder_of_a_killed_process(root: Path) -> None:
-    process, path = other_process(root, "cat")  # ends when the pipe from its parent is closed
+    process, path = other_process(root, "cat")  # would end when the pipe from its parent is closed
     child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()) if sys.platform == "linux" else 0
     if not child:
         pytest.skip("only Linux lists the children of a process")
-    os.kill(child, signal.SIGSTOP)
+    os.kill(child, signal.SIGSTOP)  # so that it outlives its parent
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     remove_unused()
     assert path.is_dir()
     os.kill(child, signal.SIGKILL)
-    while path.is_dir():
+    while path.is_dir():  # until the child has ended
         remove_unused()
     process.communicate(timeout=60)
 
@@ -96,7 +96,7 @@ def test_a_forked_process_does_not_remove_the_folder() -> None:
     folder = TemporaryFolder()
     child = os.fork()
     if child == 0:
-        folder.remove()  # as at the end of a process
+        folder.remove()  # as the interpreter does when a process ends
         os._exit(0)
     os.waitpid(child, 0)
     assert folder.path.is_dir()
@@ -104,11 +104,11 @@ def test_a_forked_process_does_not_remove_the_folder() -> None:
     assert not folder.path.exists()
 
 
-def test_folders_of_others_stay(root: Path) -> None:
-    (root / f"{PREFIX}other").mkdir()
-    (root / "else").mkdir()
-    (root / "else" / LOCK).touch()
-    (root / f"{PREFIX}link").symlink_to(root / "else")
+def test_folders_that_this_package_did_not_create_stay(root: Path) -> None:
+    (root / f"{PREFIX}other").mkdir()  # without a lock file
+    (root / "foreign").mkdir()
+    (root / "foreign" / LOCK).touch()
+    (root / f"{PREFIX}link").symlink_to(root / "foreign")
     TemporaryFolder().remove()
-    assert sorted(path.name for path in root.iterdir()) == [f"{PREFIX}link", f"{PREFIX}other", "else"]
-    assert (root / "else" / LOCK).exists()
+    assert sorted(path.name for path in root.iterdir()) == [f"{PREFIX}link", f"{PREFIX}other", "foreign"]
+    assert (root / "foreign" / LOCK).exists()

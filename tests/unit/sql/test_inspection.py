@@ -1,4 +1,4 @@
-"""The parser of SHOW, DESCRIBE, USE, CALL and transactions, and which statements go to Spark."""
+"""How SHOW, DESCRIBE, USE, CALL, BEGIN, COMMIT and ROLLBACK are parsed, and which statements are passed to Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dbt.adapters.ducklake.sql.values import (
 
 T = Name(("t",))
 
-OURS = [
+NOT_FOR_SPARK = [
     ("show schemas", Show("schemas")),
     ("SHOW DATABASES LIKE 'a*';", Show("schemas", like="a*")),
     ("show schemas in lake", Show("schemas", Name(("lake",)))),
@@ -107,7 +107,7 @@ QUERIES = [
     "desc select * from t",
     "select * from (\n  select 1 as id\n) as __dbt_sbq\nwhere false\nlimit 0",
 ]
-SPARKS_ANSWERS = ["show functions", "show catalogs", "describe function upper"]
+ONLY_FOR_SPARK = ["show functions", "show catalogs", "describe function upper"]
 
 PASSED_THROUGH = [
     "create global temporary view v as select * from t",
@@ -137,24 +137,24 @@ VERBATIM = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), OURS)
-def test_statements_that_the_catalog_answers(text: str, expected: Statement) -> None:
+@pytest.mark.parametrize(("text", "expected"), NOT_FOR_SPARK)
+def test_statements_that_are_not_passed_to_spark(text: str, expected: Statement) -> None:
     assert parse(text) == expected
 
 
 @pytest.mark.parametrize("text", QUERIES)
-@pytest.mark.parametrize("behind", ["", ";", " ;\n;", " -- end", "\n/* end; */\n"])
-def test_queries_go_to_spark_with_their_names(text: str, behind: str) -> None:
-    assert parse(text + behind) == Query(references(text))
+@pytest.mark.parametrize("ending", ["", ";", " ;\n;", " -- end", "\n/* end; */\n"])
+def test_queries_are_passed_with_their_references(text: str, ending: str) -> None:
+    assert parse(text + ending) == Query(references(text))
 
 
-@pytest.mark.parametrize("text", SPARKS_ANSWERS)
+@pytest.mark.parametrize("text", ONLY_FOR_SPARK)
 def test_statements_that_only_spark_can_answer(text: str) -> None:
     assert parse(text) == Query(Sql(text))
 
 
 @pytest.mark.parametrize("text", PASSED_THROUGH)
-def test_sparks_own_statements_pass_with_their_names(text: str) -> None:
+def test_other_statements_of_spark_are_passed_with_their_references(text: str) -> None:
     assert parse(text) == PassThrough(references(text))
 
 
@@ -167,7 +167,7 @@ def test_sparks_own_statements_pass_with_their_names(text: str) -> None:
         ("explain insert into table t select * from u", "t"),
     ],
 )
-def test_statements_that_spark_runs_for_its_own_tables(text: str, name: str) -> None:
+def test_statements_that_are_passed_only_for_tables_outside_the_lake(text: str, name: str) -> None:
     found = parse(text)
     assert isinstance(found, Foreign)
     assert (str(found.name), found.query) == (name, references(text))
@@ -176,12 +176,12 @@ def test_statements_that_spark_runs_for_its_own_tables(text: str, name: str) -> 
 @pytest.mark.parametrize(
     "text", ["refresh function f", "refresh '/path'", "explain select 1", "explain (select * from t)", "show partitions"]
 )
-def test_statements_that_only_look_like_these(text: str) -> None:
+def test_similar_statements_that_are_not_limited_to_such_tables(text: str) -> None:
     assert not isinstance(parse(text), Foreign)
 
 
 @pytest.mark.parametrize("text", VERBATIM)
-def test_settings_and_paths_pass_unchanged(text: str) -> None:
+def test_settings_and_resources_are_passed_verbatim(text: str) -> None:
     assert parse(text + ";") == PassThrough(Sql(text))
 
 
