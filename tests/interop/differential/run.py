@@ -213,7 +213,7 @@ class Run:
         call, expired = maintenance(self.rng, shape, sorted(self.seen))
         for version in expired:
             del self.seen[version]
-        if call.startswith(SORTING) and side is self.duck and self.duck.mistakes_old_columns("rewrite" in call):
+        if call.startswith(SORTING) and side is self.duck and self.duck.misreads_old_columns("rewrite" in call):
             return
         if call.startswith(FLUSH) and side is self.duck and self.duck.flush_loses_deletes():
             side = self.ours

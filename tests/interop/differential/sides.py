@@ -123,7 +123,7 @@ class Ours:
 
 
 class DuckDB:
-    """The reference implementation, with the lake attached as `lake`."""
+    """DuckDB with its extension, the reference implementation. The lake is attached as `lake`."""
 
     dialect: Dialect = "duckdb"
 
@@ -188,7 +188,7 @@ class DuckDB:
         limits = (default, int(default if limit is None else limit))  # DuckDB does not see options that we set after it attached
         return bool(inlined) and 0 in limits if alters else not inlined and max(limits) > 0
 
-    def mistakes_old_columns(self, rewrites: bool) -> bool:
+    def misreads_old_columns(self, rewrites: bool) -> bool:
         """Return whether a flush or compaction by this client may read rows with old columns as if they had the current ones.
 
         A sorted table whose columns have changed is then sorted by a wrong column, or not at all: see `test_found_faults`. A rewrite

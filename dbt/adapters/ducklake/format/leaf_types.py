@@ -96,7 +96,7 @@ class LeafType:
     """The column type of inlined values in PostgreSQL."""
 
     inlined_kind: str = "string"
-    """The kind of inlined values, as the `FileField.kind` of a file."""
+    """The kind of inlined values, in the notation of `FileField.kind`."""
 
     accepted_kinds: tuple[str, ...] = ()
     """Each `FileField.kind` that is accepted when files of other programs are added. Decimals and blobs have rules instead."""
