@@ -28,7 +28,7 @@ def no_inlining(both: Both) -> None:
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")  # DuckDB reads options only when it attaches
 
 
-def partition_values(both: Both, table: str) -> list[tuple[str, str]]:
+def partition_values(both: Both, table: str) -> list[tuple[int, str]]:
     """Return the partition values of all files of a table, each as the index of its key and the stored text."""
     query = (
         "SELECT v.partition_key_index, v.partition_value FROM ducklake_file_partition_value v "
