@@ -12,12 +12,12 @@ from dbt.adapters.ducklake.sql.parse import parse
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.tokens import tokenize
 from tests.unit.sql.test_definitions import ALTER, CREATE, DROP
-from tests.unit.sql.test_inspection import OURS, PASSED_THROUGH, QUERIES
+from tests.unit.sql.test_inspection import NOT_FOR_SPARK, PASSED_THROUGH, QUERIES
 from tests.unit.sql.test_references import ANY_MARK, cases
 from tests.unit.sql.test_rows import DELETE, INSERT, MERGE, UPDATE
 
 TEXTS = [
-    *(text for text, _ in [*CREATE, *DROP, *OURS, *INSERT, *UPDATE, *DELETE, *MERGE]),
+    *(text for text, _ in [*CREATE, *DROP, *NOT_FOR_SPARK, *INSERT, *UPDATE, *DELETE, *MERGE]),
     *(f"alter table t {text}" for text, _ in ALTER),
     *QUERIES,
     *PASSED_THROUGH,
