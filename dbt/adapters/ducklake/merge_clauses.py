@@ -121,7 +121,7 @@ class Clause:
 
 
 def clause_of(place: str, given: Mapping[str, Any]) -> Clause:
-    """Return a clause of `merge_clauses` that has no `problems_of`; `place` is `when_matched` or `when_not_matched`."""
+    """Return a clause of `merge_clauses` without problems (see `problems_of`); `place` is `when_matched` or `when_not_matched`."""
     condition = given.get("condition")
     if condition and not isinstance(condition, str):
         condition = " and ".join(f"({each})" for each in condition)

@@ -100,7 +100,7 @@ def _parents(find: Any, node: Any) -> Iterator[Any]:
 
 
 def _tables(find: Any, node: Any) -> set[str]:
-    """Return the nodes that a node reads, and instead of an ephemeral model those that it reads."""
+    """Return the ids of the nodes that a node reads; an ephemeral model is replaced by the nodes that it reads."""
     found: set[str] = set()
     for parent in _parents(find, node):
         found |= _tables(find, parent) if _is_ephemeral(parent) else {parent.unique_id}

@@ -20,8 +20,8 @@ class RunningWork:
     """Something that takes time, such as a node of dbt with all of its statements.
 
     Args:
-        name: what it is called in a line.
-        begun: when it began, by `time.monotonic`.
+        name: its name in the reported lines.
+        begun: its start time in seconds, by `time.monotonic`.
         progress: returns the progress of its Spark job; None if none is running.
         report_line: receives each line.
     """
@@ -35,7 +35,7 @@ class RunningWork:
         self.due = self.begun + FIRST_SECONDS
 
     def report(self, now: float) -> None:
-        """Say how far it has come."""
+        """Report the progress and schedule the next report."""
         self.due = now + NEXT_SECONDS
         found: Progress | None = None
         with contextlib.suppress(Exception):  # Spark may end at any time; the statement reports its error
@@ -44,7 +44,7 @@ class RunningWork:
 
 
 class Watch:
-    """A thread that reports what has been running for long; it starts when the first is registered."""
+    """A thread that reports long-running work; it starts when the first work is registered."""
 
     def __init__(self) -> None:
         self._running: set[RunningWork] = set()

@@ -103,7 +103,7 @@ def _has_files(folder: Path) -> bool:
 
 
 def age(path: Path) -> float:
-    """Return the seconds since a file changed; infinite if there is none."""
+    """Return the seconds since a file changed; infinity if the file does not exist."""
     try:
         return time.time() - path.stat().st_mtime
     except OSError:
