@@ -204,7 +204,7 @@ def _record_reads(context: Context, source: SnapshotReader, schema: str, names: 
 
 
 def _require_committed(context: Context, source: SnapshotReader, schema: str, names: Iterable[str]) -> None:
-    """Require that the transaction has not changed the relations, which are cloned as they were when it began."""
+    """Require that the transaction has not changed the relations, because the clones show them as they were when it began."""
     transaction = context.transaction
     if source.snapshot != transaction.snapshot or not transaction.has_changes:
         return

@@ -69,7 +69,7 @@ def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
 
     Raises:
         NotFoundError: the lake has none, or no such snapshot.
-        StatementError: the name is in no lake.
+        StatementError: the name does not belong to a lake.
     """
     owner = env.in_lake(name.parts[0]) if len(name.parts) == 3 else env.place(name)[0]
     if owner is None:

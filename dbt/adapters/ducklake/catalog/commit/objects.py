@@ -145,7 +145,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
 
 
 def _write_interim_columns(state: CommitState) -> None:
-    """Write the interim columns of all tables that get files, also of unchanged ones, whose names may have been changed back."""
+    """Write the interim columns of all tables that get files, including unchanged tables, whose column names may have been changed back."""
     for table_id, rows in state.staged.rows.items():
         before = state.base.by_id(table_id) if rows.files else None
         after = state.staged.tables.get(table_id, before)

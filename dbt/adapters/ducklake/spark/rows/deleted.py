@@ -62,7 +62,7 @@ def entries(file: DeleteFile) -> tuple[pa.Array, pa.Array]:
 
 
 def drop_deleted(rows: pa.Table, files: Iterable[DataFile]) -> pa.Table:
-    """Return fetched rows of a scan that also read deleted rows, without these.
+    """Return the fetched rows of a scan without the deleted rows, which the scan also read.
 
     Args:
         rows: rows with LINEAGE_FILE and LINEAGE_POSITION.
