@@ -242,7 +242,7 @@ def test_a_wrong_field_is_named_without_its_value() -> None:
             credentials(**wrong)
         assert SECRET not in str(caught.value)
         assert next(iter(wrong)) in str(caught.value)
-    with pytest.raises(ConfigurationError, match=r"spark_config .*; `a\.key` has no value, or a list") as refused:
+    with pytest.raises(ConfigurationError, match=r"spark_config .*; `a\.key` has no single value") as refused:
         node_settings({"a.key": [SECRET], "b.key": SECRET})
     assert SECRET not in str(refused.value)
 

@@ -71,7 +71,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
         ("CALL lake.expire_snapshots(dry_run => true)", StatementError, "the option expire_older_than is not set"),
         ("CALL lake.add_data_files('t', [])", StatementError, "needs a table_name, and files"),
         ("CALL lake.add_data_files('t')", StatementError, "needs files"),
-        ("CALL lake.table_changes('t', 3, 2)", StatementError, "from 3 to 2, which is earlier; swap"),
+        ("CALL lake.table_changes('t', 3, 2)", StatementError, "from 3 to 2, which is before it; swap"),
         ("CALL lake.table_changes('t', TIMESTAMP '2030-01-01', TIMESTAMP '2020-01-01')", StatementError, "swap the two bounds"),
     ],
 )

@@ -57,7 +57,7 @@ def _plan(context: Context, schema: str, table: str, first: SnapshotOrTime, last
     if isinstance(first, datetime) != isinstance(last, datetime):
         raise StatementError("the bounds of a change feed must be two snapshot ids or two timestamps")
     if first > last:  # type: ignore[operator]
-        raise StatementError(f"the change feed of {schema}.{table} goes from {first} to {last}, which is earlier; swap the two bounds")
+        raise StatementError(f"the change feed of {schema}.{table} goes from {first} to {last}, which is before it; swap the two bounds")
     start = catalog.first_snapshot_from(first) if isinstance(first, datetime) else catalog.resolve(version=first)
     end = catalog.resolve(timestamp=last) if isinstance(last, datetime) else catalog.resolve(version=last)
     reader = catalog.reader(end)
@@ -65,7 +65,11 @@ def _plan(context: Context, schema: str, table: str, first: SnapshotOrTime, last
 
 
 def require_free(relation: Table | ScanPlan, names: tuple[str, ...], table: str) -> None:
-    """Require that no column of a table has one of these names of the change feed."""
+    """Require that no column of a table has one of these names of the change feed.
+
+    Raises:
+        StatementError: a column has one of them.
+    """
     taken = {fold(column.name) for column in relation.columns} & set(names)
     if taken:
         raise StatementError(

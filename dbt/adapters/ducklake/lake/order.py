@@ -22,7 +22,7 @@ def stored_order(table: Table, options: WriteOptions) -> tuple[SortField, ...]:
 
 
 def spark_order(table: Table, options: WriteOptions) -> tuple[SortField, ...]:
-    """Return the sort keys translated to Spark SQL, up to the first that cannot be translated."""
+    """Return the sort keys translated to Spark SQL, those before the first that cannot be translated."""
     keys: list[SortField] = []
     for key in stored_order(table, options):
         expression = to_spark(key.expression, approximate=True)

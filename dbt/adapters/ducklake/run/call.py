@@ -32,8 +32,8 @@ def run_call(env: Environment, statement: Call) -> Result:
     if found is None:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
     names, given = found
-    if procedure.alone is not None and env.begun:
-        raise StatementError(f"{key} {procedure.alone}")
+    if procedure.refused_because is not None and env.begun:
+        raise StatementError(f"{key} {procedure.refused_because}")
     return procedure.run(env.with_names(names), env.localized(given))
 
 
@@ -91,6 +91,6 @@ PROCEDURES: dict[str, Procedure] = {
     "clone": CLONE,
     "diff": DIFF,
     **MAINTENANCE,
-    "migrate": Procedure(_migrate, alone=OWN_TRANSACTION),
+    "migrate": Procedure(_migrate, refused_because=OWN_TRANSACTION),
 }
 """The procedures by name. Each can also be called with the prefix `ducklake_`."""

@@ -1,4 +1,7 @@
-"""Check the DEFAULT of a column against its type when it is declared, so that no later INSERT or read fails; a local time gets a zone."""
+"""Check the DEFAULT of a column against its type when it is declared, so that no later INSERT or read fails.
+
+A local time gets a time zone.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def _in_utc(env: Environment, column: Column, default: Default) -> Default:
         return default
     try:
         instant = in_zone(local).astimezone(timezone.utc)
-    except OverflowError:  # the first or last day that Python has
+    except OverflowError:  # before year 1 or after year 9999, which Python's dates cannot express
         return default
     return replace(default, text=f"{instant.replace(tzinfo=None).isoformat(' ')}+00")
 

@@ -52,7 +52,10 @@ def _other(env: Environment, text: str) -> Name:
 
 
 def _earlier(env: Environment, name: Name, after: Side, at: int | datetime) -> Side:
-    """Return the table of the later side at an earlier snapshot, where it may have another name; else what then had its name."""
+    """Return the table of the later side at an earlier snapshot, where it may have another name.
+
+    If there was no such table, return the relation of that name.
+    """
     reader = env.context.catalog.reader(_resolved(env, at))
     table = reader.by_id(after.relation.table_id) if isinstance(after.relation, Table) else None
     return _side(env, name if table is None else Name((env.lake, table.schema_name, table.name)), at)
@@ -61,7 +64,7 @@ def _earlier(env: Environment, name: Name, after: Side, at: int | datetime) -> S
 def _require_order(before: Side, after: Side) -> None:
     first, last = before.view.snapshot.snapshot_id, after.view.snapshot.snapshot_id
     if first > last:
-        raise StatementError(f"diff of {after.name} goes from snapshot {first} to {last}, which is earlier; swap `from` and `to`")
+        raise StatementError(f"diff of {after.name} goes from snapshot {first} to {last}, an earlier one; swap `from` and `to`")
 
 
 def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
@@ -73,7 +76,7 @@ def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
     """
     owner = env.in_lake(name.parts[0]) if len(name.parts) == 3 else env.place(name)[0]
     if owner is None:
-        raise StatementError(f"{name} is in no lake; {env.names.known}")
+        raise StatementError(f"{name} does not name a lake of this session; {env.names.known}")
     snapshot = None if at is None else _resolved(owner, at)
     travel = None if snapshot is None else TimeTravel(version=snapshot.snapshot_id)
     try:

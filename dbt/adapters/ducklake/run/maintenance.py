@@ -136,23 +136,29 @@ def _expires(call: Callable[[Call], Result], lake: tuple[str, ...]) -> bool:
 _TABLE = Parameter("table_name", identifier)
 _REMOVAL = named(older_than=timestamp, cleanup_all=boolean, dry_run=boolean)
 MAINTENANCE: dict[str, Procedure] = {
-    "expire_snapshots": Procedure(_expire_snapshots, named(versions=integers, older_than=timestamp, dry_run=boolean), alone=IRREVERSIBLE),
-    "flush_inlined_data": Procedure(_flush_inlined_data, named(schema_name=identifier, table_name=identifier), alone=OWN_TRANSACTION),
+    "expire_snapshots": Procedure(
+        _expire_snapshots, named(versions=integers, older_than=timestamp, dry_run=boolean), refused_because=IRREVERSIBLE
+    ),
+    "flush_inlined_data": Procedure(
+        _flush_inlined_data, named(schema_name=identifier, table_name=identifier), refused_because=OWN_TRANSACTION
+    ),
     "merge_adjacent_files": Procedure(
         _merge_adjacent_files,
         (_TABLE, *named(schema=identifier, min_file_size=integer, max_file_size=integer, max_compacted_files=integer)),
-        alone=OWN_TRANSACTION,
+        refused_because=OWN_TRANSACTION,
     ),
     "rewrite_data_files": Procedure(
-        _rewrite_data_files, (_TABLE, *named(schema=identifier, delete_threshold=number)), alone=OWN_TRANSACTION
+        _rewrite_data_files, (_TABLE, *named(schema=identifier, delete_threshold=number)), refused_because=OWN_TRANSACTION
     ),
     "rollback": Procedure(
         _rollback,
         named(table_name=identifier, schema=identifier, version=integer, timestamp=timestamp, dry_run=boolean),
-        alone=OWN_TRANSACTION,
+        refused_because=OWN_TRANSACTION,
     ),
-    "cleanup_old_files": Procedure(partial(_remove, "CLEANUP OLD FILES", cleanup_old_files), _REMOVAL, alone=IRREVERSIBLE),
-    "delete_orphaned_files": Procedure(partial(_remove, "DELETE ORPHANED FILES", delete_orphaned_files), _REMOVAL, alone=IRREVERSIBLE),
+    "cleanup_old_files": Procedure(partial(_remove, "CLEANUP OLD FILES", cleanup_old_files), _REMOVAL, refused_because=IRREVERSIBLE),
+    "delete_orphaned_files": Procedure(
+        partial(_remove, "DELETE ORPHANED FILES", delete_orphaned_files), _REMOVAL, refused_because=IRREVERSIBLE
+    ),
 }
 
 

@@ -31,13 +31,13 @@ class Procedure:
     """A procedure or function of a lake, with its `parameters` in the order of their positions.
 
     One that is `in_schema` is called as `lake.schema.name(…)` or `ducklake_name('lake', 'schema', …)`, and gets `schema_name` as well.
-    `alone` is why it cannot run in an open transaction: `OWN_TRANSACTION` or `IRREVERSIBLE`; None if it can.
+    `refused_because` is why it cannot run in an open transaction: `OWN_TRANSACTION` or `IRREVERSIBLE`; None if it can.
     """
 
     run: Callable[[Environment, Arguments], Result]
     parameters: tuple[Parameter, ...] = ()
     in_schema: bool = False
-    alone: str | None = None
+    refused_because: str | None = None
 
 
 def call_of(reference: Reference) -> Call:

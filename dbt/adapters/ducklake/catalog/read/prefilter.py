@@ -151,7 +151,11 @@ Limit = float | str | None
 
 
 def _limits(range_: ColumnRange, type_name: str) -> tuple[Limit, Limit] | None:
-    """Return the range as values to compare, widened by the margin; None as a limit is open. None if a bound is unclear."""
+    """Return the lower and upper limit of a range, widened by the margin. A limit of None is open.
+
+    Returns:
+        None if both limits are open, or if a bound cannot be compared.
+    """
     found: list[Limit] = []
     for text, sign in ((range_.low, -1), (range_.high, 1)):
         limit = None if text is None else _limit(text, type_name, sign)
@@ -182,9 +186,10 @@ def _limit(text: str, type_name: str, sign: int) -> float | str | None:
 def _between_ranges(
     least: ColumnElement[Any], greatest: ColumnElement[Any], limits: Sequence[tuple[Any, Any]], dialect: CatalogDialect
 ) -> ColumnElement[bool]:
-    """Return the condition that bounds are outside all ranges: a binary search for the ranges that begin at or below `greatest`.
+    """Return the condition that a file whose values are from `least` to `greatest` overlaps none of the ranges.
 
-    The bounds are outside if all of those end below `least`. If `greatest` is NULL, those are all ranges.
+    It overlaps none if all ranges that begin at or below `greatest` end below `least`; a binary search finds these ranges. If `greatest`
+    is NULL, they are all ranges.
     """
     ordered = sorted(limits, key=lambda each: (each[0] is not None, each[0] if each[0] is not None else 0))
     ends = list(accumulate((high for _, high in ordered), _greater))  # the greatest end so far

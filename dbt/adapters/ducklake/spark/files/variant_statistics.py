@@ -27,7 +27,7 @@ _NULL = b"\0"
 
 
 def variant_stats(metadata: pq.FileMetaData, node: Node, numbers: Mapping[int, int], column_id: int) -> ColumnStats:
-    """Statistics of the variant `node`.
+    """Return the statistics of the variant `node`.
 
     Args:
         metadata: the footer.

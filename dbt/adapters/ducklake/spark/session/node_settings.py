@@ -27,7 +27,7 @@ def node_settings(given: Any) -> dict[str, str]:
         [key for key, value in given.items() if value is None or isinstance(value, Mapping | list)] if isinstance(given, Mapping) else []
     )
     if wrong or not isinstance(given, Mapping):
-        found = f"`{wrong[0]}` has no value, or a list or map" if wrong else f"it is a {type(given).__name__}"
+        found = f"`{wrong[0]}` has no single value" if wrong else f"it is a {type(given).__name__}"
         raise ConfigurationError(
             f"The config spark_config must be a map of settings to single values, such as {{spark.sql.shuffle.partitions: 200}}; {found}"
         )

@@ -52,7 +52,7 @@ def new_directory(parent: str) -> Iterator[str]:
                 if not storage.is_local(target):
                     storage.remove_beginning(target)
             except OSError as error:  # the storage may be what failed
-                logger.warning("the files in %s are left: %s", target, error)
+                logger.warning("the files of a failed write in %s could not be removed: %s", target, error)
             raise
 
 

@@ -29,6 +29,7 @@
 {% endmacro %}
 
 
+{# Returns the conditions of ON: the predicates, and the equality of each key column. #}
 {% macro merge_conditions(unique_key, incremental_predicates, source='DBT_INTERNAL_SOURCE', target='DBT_INTERNAL_DEST') %}
   {%- set conditions = [] -%}
   {%- for predicate in incremental_predicates or [] -%}
