@@ -50,7 +50,7 @@ def model(dbt, session):
 """,
     "models/slow.sql": """
         {{ config(materialized='table', enabled=var('slow', false)) }}
-        select id, java_method('java.lang.Thread', 'sleep', 50L) as waited from range(0, 400, 1, 4)""",
+        select id, java_method('java.lang.Thread', 'sleep', 100L) as waited from range(0, 400, 1, 4)""",
     "snapshots/history.yml": """
 snapshots:
   - name: history
@@ -97,11 +97,6 @@ class Shared:
         files = " UNION ALL ".join(f"SELECT unnest([data_file, delete_file]) FROM ducklake_list_files('lake', '{name}')" for name in tables)
         return {path[path.index(self.root) + len(self.root) :] for (path,) in self.read(files) if path}
 
-    def is_writing(self, table: str) -> bool:
-        """Return whether a Spark job writes files of a table."""
-        selector = FileSelector(f"{self.root}/main/{table}", recursive=True, allow_not_found=True)
-        return any("_temporary" in info.path for info in self.files.get_file_info(selector))
-
 
 def write_project(project: Project, data_path: str, spark: dict[str, object], **more: object) -> None:
     for name, text in FILES.items():
@@ -124,16 +119,16 @@ def on_cluster(url: str, config: Mapping[str, object]) -> dict[str, object]:
 
 
 def kill_while_writing(shared: Shared, running: Cluster, kill: Callable[[list[int]], None]) -> None:
-    """Build the slow model, and call `kill` with its executors while they write files."""
+    """Build the slow model, whose tasks take ten seconds, and call `kill` with its executors while they write files."""
     earlier = running.executors()  # those of the last command may not have ended yet
     process = start_dbt(shared.project.folder, "run", "--select", "slow", "--vars", "{run: two, slow: true}")
     try:
         deadline = time.monotonic() + 300
-        while not shared.is_writing("slow"):
+        while not set(running.executors()) - set(earlier):
             assert process.poll() is None, process.communicate()[0]
             assert time.monotonic() < deadline, "the job does not start"
             time.sleep(0.2)
-        time.sleep(2)  # the tasks have begun
+        time.sleep(5)  # the tasks have begun
         kill([pid for pid in running.executors() if pid not in earlier])
         output, _ = process.communicate(timeout=600)
     finally:

@@ -37,6 +37,13 @@ with connect("sqlite:///lake.sqlite", "data/") as lake:
     lake.execute("DELETE FROM t WHERE id < 20")
     assert lake.cache("few") == 0
     end_spark()
+    with pytest.raises(EngineError, match="the rows that it had cached are lost. Run the transaction again"):
+        lake.execute("SELECT count(*) FROM few")
+    lake.execute("ROLLBACK")
+
+    lake.execute("BEGIN")
+    lake.execute("DELETE FROM t WHERE id < 20")
+    end_spark()
     lake.execute("INSERT INTO t SELECT id + 1000 FROM t WHERE id < 25")
     assert lake.execute("SELECT count(*) FROM t").fetch() == [(85,)]
     lake.execute("COMMIT")

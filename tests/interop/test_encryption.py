@@ -291,8 +291,8 @@ class TestBadInput:
         return lake
 
     def change(self, session: LakeSession, assignment: str) -> None:
-        with sqlite3.connect(str(session.catalog.location.file)) as connection:
-            connection.execute(f"UPDATE ducklake_data_file SET {assignment}")
+        with session.catalog._database.writing() as connection:
+            connection.exec_driver_sql(f"UPDATE ducklake_data_file SET {assignment}")
 
     def test_a_wrong_key(self, with_rows: LakeSession) -> None:
         self.change(with_rows, f"encryption_key = '{base64.b64encode(bytes(16)).decode()}'")
