@@ -83,7 +83,7 @@ class Invariants:
             text("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot ORDER BY snapshot_id DESC")
         ).first()
         assert newest is not None
-        before, self._counters = self._counters, tuple(newest._tuple())
+        before, self._counters = self._counters, tuple(map(int, newest))
         return (
             [f"counters went back from {before} to {self._counters}"]
             if any(a > b for a, b in zip(before, self._counters, strict=True))
