@@ -83,7 +83,7 @@ class Invariants:
             text("SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot ORDER BY snapshot_id DESC")
         ).first()
         assert newest is not None
-        before, self._counters = self._counters, tuple(map(int, newest))
+        before, self._counters = self._counters, (newest[0], newest[1], newest[2], newest[3])
         return (
             [f"counters went back from {before} to {self._counters}"]
             if any(a > b for a, b in zip(before, self._counters, strict=True))
