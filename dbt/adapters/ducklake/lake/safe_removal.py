@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..catalog.lake import LakeCatalog
 from ..format.paths import normalize
@@ -83,7 +84,6 @@ class SafeRemoval:
         self._needed = self._paths.needed(needed)
         self._root = _canonical_folder(self._paths, catalog.data_path)
         self._owners = Owners(self._root, set(catalog.identities()))
-        self._marks = not dry_run
 
     def is_needed(self, path: str) -> bool:
         """Whether a file is one of those that must be kept."""
@@ -122,13 +122,17 @@ class SafeRemoval:
         foreign = self._owners.foreign_mark(real)
         if foreign is not None:
             return f"another lake owns it, as the file {foreign} says; give each lake its own data path, or remove that file if it is wrong"
-        if self._owners.is_unmarked():
-            if self._marks:
-                self._marks = False
-                write_mark(self._catalog)
-            if not self._listed:
-                return _UNMARKED.format(data_path=self._catalog.data_path)
+        if self._was_unmarked and not self._listed:
+            return _UNMARKED.format(data_path=self._catalog.data_path)
         return None
+
+    @cached_property
+    def _was_unmarked(self) -> bool:
+        """Whether the data path had no mark before this removal. The removal writes it when it first asks, unless it is a dry run."""
+        unmarked = self._owners.is_unmarked()
+        if unmarked and not self._dry_run:
+            write_mark(self._catalog)
+        return unmarked
 
 
 def _canonical_folder(paths: CanonicalPaths, folder: str) -> str:

@@ -192,7 +192,7 @@ def _hadoop(connectors: Sequence[tuple[str, str]]) -> str:
     """Require that connectors have the version of Spark's own Hadoop: with another one, classes or methods are missing."""
     own = hadoop_version(spark_home())
     for name, version in connectors:
-        if own not in (None, version):
+        if own is not None and own.partition("-")[0] != version:  # a vendor's version has a suffix
             raise ConfigurationError(
                 f"{name} {version} does not fit this Spark, whose Hadoop is {own}. Use {name} {own} in `{JARS}` or `{PACKAGES}`"
             )

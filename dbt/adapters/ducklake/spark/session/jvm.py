@@ -116,9 +116,9 @@ def spark_version(home: Path) -> str:
     Raises:
         ConfigurationError: neither exists.
     """
-    for path in (home / "jars").glob("spark-core_*.jar"):
-        if (match := re.fullmatch(r"spark-core_[\d.]+-(\d+\.\d+.*)\.jar", path.name)) is not None:
-            return match.group(1)
+    found = _version_in_jars(home, "spark-core_*")
+    if found is not None:
+        return found
     try:
         return version("pyspark")
     except PackageNotFoundError:
@@ -133,8 +133,13 @@ def hadoop_version(home: Path) -> str | None:
     Args:
         home: the folder of Spark.
     """
-    for path in (home / "jars").glob("hadoop-client-api-*.jar"):
-        if (match := re.match(r"hadoop-client-api-(\d+\.\d+\.\d+)", path.name)) is not None:
+    return _version_in_jars(home, "hadoop-client-api")
+
+
+def _version_in_jars(home: Path, name: str) -> str | None:
+    """Return the version in the name of a JAR of Spark, `name-version.jar`; None if there is no such JAR."""
+    for path in (home / "jars").glob(f"{name}-*.jar"):
+        if (match := re.fullmatch(r".+?-(\d+\.\d+.*)\.jar", path.name)) is not None:
             return match.group(1)
     return None
 
