@@ -8,11 +8,13 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ARGS ?=
+TIMEOUT ?= 900
 STEPS ?= 1000
 HISTORIES ?= 500
 SEED ?=
 
 BIN := $(abspath $(VENV))/bin
+STUCK := -o faulthandler_timeout=$(TIMEOUT) -o faulthandler_exit_on_timeout=true  # a test that takes longer fails, with the stacks of its threads
 
 .PHONY: help venv test test-all nightly unit differential concurrency torture matrix lint demo bench clean
 
@@ -27,15 +29,15 @@ $(VENV)/.made: pyproject.toml constraints.txt
 	@touch $@
 
 test: unit ## run all tests, each on the catalog databases that matter for it (ARGS='-k merge' passes arguments to pytest)
-	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
+	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile --durations=20 $(STUCK) $(ARGS)
 
 test-all: ## run all tests on all catalog databases, TPC-H, and STEPS random steps on each: for nightly runs
-	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test
+	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test TIMEOUT=10800
 
 nightly: test-all torture matrix docs ## run everything: all tests, the torture run, the matrix of versions, the documentation site
 
 unit: venv ## run the tests that need no Java, and print what they cover
-	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(STUCK) $(ARGS)
 
 differential: venv ## run random statements on one lake, alternately with DuckDB and dbt-ducklake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
 	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)

@@ -82,4 +82,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
             self.workqueue.move_to_end(longest, last=False)
             super()._assign_work_unit(node)
 
+        def remove_node(self, node: WorkerController) -> str | None:
+            """Return the test in which a worker crashed. It is not run again: it would crash each replacement too."""
+            assigned = self.assigned_work[node]
+            crashed = next((test for tests in assigned.values() for test, done in tests.items() if not done), None)
+            if crashed is not None:
+                assigned[self._split_scope(crashed)][crashed] = True
+            super().remove_node(node)
+            return crashed
+
+        def _reschedule(self, node: WorkerController) -> None:
+            """Give the worker at least two tests: it runs a test only when it knows the next one.
+
+            xdist gives one file, and after a crash even one whose tests are all done. The worker that replaces the crashed one then waits
+            for ever.
+            """
+            super()._reschedule(node)
+            while self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+                self._assign_work_unit(node)
+
     return LongestFirst(config, log)
