@@ -24,7 +24,7 @@ ONE = "def test_0(): pass\n"
 
 
 def test_the_files_of_a_crashed_worker_are_run_by_its_replacement(tmp_path: Path) -> None:
-    """xdist's own scheduler gives the replacement the first file, whose tests are all done, and waits for its results for ever."""
+    """The scheduler of xdist gives the replacement the first file, whose tests are all done, and waits for its results for ever."""
     for name, text in {"first": THREE, "second": CRASH, "third": ONE, "fourth": ONE}.items():
         (tmp_path / f"test_{name}.py").write_text(text)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
