@@ -17,6 +17,13 @@ MODELS = {
     "c_next.sql": "{{ config(materialized='table') }} select count(*) as n from {{ ref('a_first') }}",
     "d_view.sql": "{{ config(materialized='view') }} select n + 1 as more from {{ ref('c_next') }}",
 }
+STOPPED = {
+    "a_first.sql": "{{ config(materialized='table') }} select id from range(100)",
+    "b_large.sql": "{{ config(materialized='table') }} select size(collect_list(repeat(cast(id as string), 1000))) as n from range(0, 10000000, 1, 1)",
+    "c_next.sql": "{{ config(materialized='table') }} select count(*) as n from {{ ref('a_first') }}",
+    "d_stops.py": "def model(dbt, session):\n    session.stop()\n    return dbt.ref('a_first')\n",
+    "e_next.sql": "{{ config(materialized='table') }} select count(*) as n from {{ ref('a_first') }}",
+}
 SCRIPT = """
 import pytest
 from dbt.adapters.ducklake.errors import DuckLakeError, EngineError
@@ -92,6 +99,20 @@ def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
     assert "PASS=3 WARN=0 ERROR=1" in output
     assert "ERROR creating python table model main.b_ends" in output
     assert output.count("Spark's process has ended with the status 3; Spark starts again") == 1
+
+
+@pytest.mark.nightly
+def test_the_next_node_starts_spark_again_after_it_ran_out_of_memory_or_was_stopped(tmp_path: Path) -> None:
+    """Then the SparkContext stops first, and the process ends later or never."""
+    spark = {**SPARK, "config": {"spark.driver.memory": "600m"}}
+    project = write_project(tmp_path, STOPPED, {"here": {**LAKE, "threads": 1, "spark": spark}})
+    process = start_dbt(project, "run")
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 1, output
+    assert "PASS=3 WARN=0 ERROR=2" in output
+    assert output.count("The connection to Spark is lost") == 2
+    assert output.count("Spark's process has ended because it ran out of memory") == 1
+    assert output.count("; Spark starts again") == 2
 
 
 @pytest.mark.nightly

@@ -125,6 +125,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> Timeo
         except CancelledError:
             raise
         except Exception as error:
+            session.require_spark(error)
             failure = error, _own_traceback(error, filename)
         finally:
             linecache.cache.pop(filename, None)

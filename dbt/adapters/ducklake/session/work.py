@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CancelledError, DuckLakeError, EngineError
 from ..run.environment import SessionState
-from ..spark.errors import translate
+from ..spark.errors import lost_spark, translate
 from ..spark.session.node_settings import PreviousSettings, apply_settings, node_settings, restore_settings
 from ..spark.session.progress import Progress, ProgressSource, progress_source
 from ..spark.session.runtime import SparkRuntime
@@ -93,6 +93,15 @@ class SparkWork:
         self._cancelled.set()
         self.runtime.cancel(self.group)
 
+    def require_spark(self, error: Exception) -> None:
+        """Raise the error that Spark has ended, if that is why a statement has failed; the next statement starts Spark again.
+
+        Raises:
+            EngineError: Spark has stopped or its process has ended.
+        """
+        if self._spark is not None and not self._cancelled.is_set() and self.runtime.has_stopped(self._spark):
+            raise lost_spark() from error
+
     def _require_not_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise CancelledError
@@ -126,9 +135,10 @@ class SparkWork:
         try:
             with WATCH.running(self._current_work()), ExitStack() as self._scopes:
                 yield
-        except DuckLakeError:
-            raise
         except Exception as error:
+            self.require_spark(error)
+            if isinstance(error, DuckLakeError):
+                raise
             raise translate(error, self._state.registry.user_names) from error
         finally:
             self._scopes = None

@@ -116,10 +116,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
             "or `spark.jars.packages`. The documentation (object storage) lists the JARs for object stores"
         )
     if _lost_jvm(error):
-        return EngineError(
-            "The connection to Spark is lost: its process has ended, perhaps because it ran out of memory (`spark.driver.memory` in the "
-            "profile). Run the statement or node again (`dbt retry`)"
-        )
+        return lost_spark()
     condition, text = _condition_and_text(messages)
     text = with_user_names(_clean(text), names or {}) or type(error).__name__
     if condition is not None and condition.split(".")[0] in _VALUE_CONDITIONS:
@@ -127,6 +124,14 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     if _is_about_statement(error, condition):
         return StatementError(text)
     return EngineError(text + hint(everything), condition)
+
+
+def lost_spark() -> EngineError:
+    """Return the error of a statement during which Spark has ended."""
+    return EngineError(
+        "The connection to Spark is lost: its process has ended, perhaps because it ran out of memory (`spark.driver.memory` in the "
+        "profile). Run the statement or node again (`dbt retry`)"
+    )
 
 
 def require_plan(lines: Sequence[str], names: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ logger = logging.getLogger(__name__)
 
 END_SECONDS = 20
 """Seconds to wait at exit, at most, for the thread that was starting Spark."""
+STOP_SECONDS = 5
+"""Seconds in which a JVM whose SparkContext has stopped ends by itself; then it is killed."""
+OUT_OF_MEMORY = 52
+"""The exit status of a JVM that Spark ends because it ran out of memory (`SparkExitCode.OOM`)."""
 _STARTING = threading.Lock()
 """Held during a start: a process has one Spark application, even with several objects of this class."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -73,6 +78,20 @@ class Application:
     def is_of_this_process(self) -> bool:
         """Whether this is the process that started Spark, and not a fork of it."""
         return self._pid == os.getpid()
+
+    def end_stopped(self) -> None:
+        """End the process if its SparkContext has stopped, as it does before the process ends, so that `session` starts another one."""
+        with self._lock:
+            process = self.process
+            if self._given is not None or self.base is None or process is None or not self.is_of_this_process or not _is_stopped(self.base):
+                return
+            deadline = time.monotonic() + STOP_SECONDS
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if process.poll() is None:
+                process.kill()
+                if not isinstance(process, Lease):
+                    process.wait()
 
     def session(self) -> SparkSession:
         """Return a session of the application; the first call starts it, and so does the first one after its process has ended.
@@ -145,8 +164,7 @@ class Application:
         """Forget Spark if its process has ended."""
         if self.is_of_this_process and self.has_ended:
             assert self.process is not None
-            status = "" if isinstance(self.process, Lease) else f" with the status {self.process.returncode}"
-            self.notify(f"Spark's process has ended{status}; Spark starts again")
+            self.notify(f"Spark's process has ended{_reason(self.process)}; Spark starts again")
             if running_jvm() is self.process:
                 forget_jvm()
             self.base, self.process, self.started_here = None, None, False
@@ -227,6 +245,24 @@ class Application:
         is_named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
         if self._settings.is_local and is_own_jvm and not is_named:
             context.pythonExec = sys.executable
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    """Whether the SparkContext of a session has stopped, or its JVM does not answer."""
+    context: Any = session.sparkContext
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except Exception:
+        return True
+
+
+def _reason(process: Popen[bytes] | Lease) -> str:
+    """Say why a process has ended, as far as its exit status tells."""
+    if isinstance(process, Lease):
+        return ""
+    if process.returncode == OUT_OF_MEMORY:
+        return " because it ran out of memory (`spark.driver.memory` in the profile)"
+    return f" with the status {process.returncode}"
 
 
 def _silence_loggers() -> None:

@@ -78,7 +78,13 @@ class SparkRuntime:
             if self._given is not None or is_connect(session):
                 return False
             base = self.application.base
-            return self.application.has_ended or (base is not None and session.sparkContext is not base.sparkContext)
+            return self.application.has_ended or base is None or session.sparkContext is not base.sparkContext
+
+    def has_stopped(self, session: SparkSession) -> bool:
+        """Whether an error of a session came from the end of Spark. A Spark that has stopped is ended, if it was started here."""
+        with self._lock:
+            self.application.end_stopped()
+            return self.has_lost(session)
 
     def start_early(self) -> None:
         """Start Spark in another thread, so that a later `session` waits less. An error is left to `session`, which tries again."""
