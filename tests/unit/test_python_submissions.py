@@ -25,6 +25,9 @@ class FakeSession:
     def job_group(self, _description: str) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def require_spark(self, _error: Exception) -> None:
+        """Spark has not ended."""
+
     def spark(self) -> SimpleNamespace:
         return SimpleNamespace(sql=lambda text, args: (text, args), version="4", cancelled=self.cancelled)
 
