@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.ducklake.errors import DataError, StatementError
 from dbt.adapters.ducklake.lake import small, target
 from dbt.adapters.ducklake.spark.read import local
+from dbt.adapters.ducklake.spark.rows import positions
 from dbt.adapters.ducklake.spark.rows.plans import limit_partitions
 from dbt.adapters.ducklake.spark.write import few_rows
 from tests.interop.conftest import Both
@@ -89,6 +90,9 @@ def test_all_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout:
     monkeypatch.setattr(small, "MAX_VALUES", 0)
     monkeypatch.setattr(target, "MAX_DELETED", 0)
     assert here == play(both, "by_spark", layout)
+    if FULL_MATRIX or not layout:
+        monkeypatch.setattr(positions, "MANY_ROWS", -1)
+        assert here == play(both, "by_bitmaps", layout)
 
 
 def test_more_rows_than_the_limit_are_computed_once(both: Both, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -128,6 +132,22 @@ def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch:
         "MERGE INTO t USING (SELECT 5 AS id, 300 AS n) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 7 WHEN NOT MATCHED THEN INSERT *"
     )
     assert (5, 7) in both.rows("SELECT * FROM t")
+
+
+@pytest.mark.parametrize("many", [10**7, -1])
+def test_a_row_that_two_rows_of_the_source_match(both: Both, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    monkeypatch.setattr(small, "MAX_VALUES", 0)
+    monkeypatch.setattr(positions, "MANY_ROWS", many)
+    both.spark("CREATE TABLE t AS SELECT id, id AS n FROM range(200)")
+    both.spark("DELETE FROM t WHERE id < 10")
+    source = "MERGE INTO t USING (SELECT explode(sequence(1, 2)) AS k, id FROM range(100)) s ON t.id = s.id"
+    with pytest.raises(DataError, match="more than one row of the source"):
+        both.spark(f"{source} WHEN MATCHED AND k = 1 THEN UPDATE SET n = 0 WHEN MATCHED THEN DELETE")
+    merged = both.session.execute(f"{source} AND k = 2 WHEN MATCHED THEN UPDATE SET n = 0 WHEN NOT MATCHED BY SOURCE THEN DELETE")
+    assert merged.rowcount == 190
+    assert both.rows("SELECT count(*), sum(n), min(id) FROM t") == [(90, 0, 10)]
+    both.check_history("t")
 
 
 LAX_JSON = ["[1,]", '{"a":1,}', "NaN", '{"a":1,"a":2}', " 1 "]

@@ -6,11 +6,22 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from dbt.adapters.ducklake.format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, DataFile, DeleteFile
 from dbt.adapters.ducklake.spark.files.deletes import write_delete_file, write_deletion_vector
 from dbt.adapters.ducklake.spark.rows.deleted import deleted_rows
-from dbt.adapters.ducklake.spark.rows.positions import count, has_duplicates, positions_by_file, union
+from dbt.adapters.ducklake.spark.rows.positions import (
+    _BITS,
+    _COUNT,
+    _WORD,
+    count,
+    has_duplicates,
+    has_repeated,
+    positions_by_file,
+    positions_in,
+    union,
+)
 
 
 def places(pairs: list[tuple[int, int]]) -> pa.Table:
@@ -29,6 +40,33 @@ def test_positions_are_grouped_by_file_ascending_and_unique() -> None:
     assert count(found) == len(set(pairs))
     assert has_duplicates(places(pairs))
     assert not has_duplicates(places(list(set(pairs))))
+
+
+def bitmaps(pairs: list[tuple[int, int]], partitions: int) -> pa.Table:
+    """Return what `fetch_bitmaps` returns for rows in some partitions."""
+    words: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for number, (file, position) in enumerate(pairs):
+        key = (number % partitions, file, position >> 6)
+        bits, rows = words.get(key, (0, 0))
+        words[key] = bits | 1 << (position & 63), rows + 1
+    signed = [bits - (1 << 64) if bits >> 63 else bits for bits, _ in words.values()]
+    columns = [[file for _, file, _ in words], [word for _, _, word in words], signed, [rows for _, rows in words.values()]]
+    return pa.table([pa.array(each, pa.int64()) for each in columns], [LINEAGE_FILE, _WORD, _BITS, _COUNT])
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_positions_in_bitmaps(monkeypatch: pytest.MonkeyPatch, partitions: int) -> None:
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.rows.positions._WORDS_AT_ONCE", 3)
+    rng = random.Random(11)
+    pairs = list(
+        {(rng.choice([3, 99, INLINED_BASE]), rng.choice([rng.randrange(700), 63, (1 << 38) + rng.randrange(99)])) for _ in range(900)}
+    )
+    expected = {file: positions.to_pylist() for file, positions in positions_by_file(places(pairs)).items()}
+    assert {file: positions.to_pylist() for file, positions in positions_in(bitmaps(pairs, partitions)).items()} == expected
+    assert not has_repeated(bitmaps(pairs, partitions))
+    assert has_repeated(bitmaps([*pairs, pairs[17]], partitions))
+    assert positions_in(bitmaps([], 1)) == {}
+    assert not has_repeated(bitmaps([], 1))
 
 
 def test_no_rows_have_no_positions() -> None:

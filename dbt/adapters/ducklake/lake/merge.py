@@ -86,14 +86,14 @@ def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan:
     changes: list[_Changes] = []
     with cached(matching) as pairs:
         if request.matched:
-            found = outcome(pairs)
+            found = outcome(pairs, plan.max_rows)
             refuse_repeated(table, request, found)
             changes.append(_stage_versions(context, table, pairs, request.matched, found))
         if request.not_matched:
             inserted = insert(context, table, match.source_only(pairs, request.not_matched))
     if request.not_matched_by_source:
         with cached(match.target_only(request.not_matched_by_source)) as alone:
-            changes.append(_stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone)))
+            changes.append(_stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone, plan.max_rows)))
     updated = [positions for each in changes for positions in each.updated]
     deleted = [positions for each in changes for positions in each.deleted]
     # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.

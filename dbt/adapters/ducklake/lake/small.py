@@ -13,7 +13,7 @@ from ..format.sort_text import bare_column
 from ..spark.arrow.write import write_arrow
 from ..spark.errors import translate
 from ..spark.rows.deleted import drop_deleted
-from ..spark.rows.positions import Positions, collect_positions, fetch_positions, positions_by_file
+from ..spark.rows.positions import Positions, are_many, collect_positions, fetch_positions, positions_by_file
 from ..spark.rows.small import can_fetch, fetch_small
 from ..spark.write.few_rows import fitted_rows
 from .context import Context
@@ -159,8 +159,8 @@ def changed_positions(target: TargetScan, changed: Changed) -> Positions:
     """
     local = target.local_rows()
     if local is not None:
-        return collect_positions(changed(local))
-    with_deleted = target.rows_with_deleted()
+        return collect_positions(changed(local), target.plan.max_rows)
+    with_deleted = None if are_many(target.plan.max_rows) else target.rows_with_deleted()
     if with_deleted is not None:
         try:
             found = fetch_positions(changed(with_deleted))
@@ -169,7 +169,7 @@ def changed_positions(target: TargetScan, changed: Changed) -> Positions:
                 raise
         else:
             return positions_by_file(drop_deleted(found, target.plan.files))
-    return collect_positions(changed(target.rows()))
+    return collect_positions(changed(target.rows()), target.plan.max_rows)
 
 
 def write_small(context: Context, table: Table, data: pa.Table, *, row_ids: bool = False) -> int:

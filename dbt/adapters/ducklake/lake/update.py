@@ -52,7 +52,7 @@ def update(
         small = fetch(rows, columns, target.plan, max_rows, extra=_LINEAGE, at_most=at_most) if max_rows else None
         if small is not None:
             return _write_fetched(context, table, target, small)
-        positions = collect_positions(rows)
+        positions = collect_positions(rows, at_most)
         if not positions:
             return RowCounts()
         insert(context, table, rows.drop(LINEAGE_FILE, LINEAGE_POSITION), row_ids=True, columns=columns)

@@ -6,7 +6,7 @@ assignment names are read from the target (`docs/decisions/0004`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from ..values.assignment import assigned
 from ..values.conversions import same_type
 from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import struct_type
-from .positions import Positions, has_duplicates, positions_by_file
+from .positions import Positions, are_many, fetch_bitmaps, has_duplicates, has_repeated, positions_by_file, positions_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -179,18 +179,28 @@ class MatchOutcome:
     """Whether a target row is in more than one pair, even if no clause applies to it."""
 
 
-def outcome(frame: DataFrame) -> MatchOutcome:
-    """Compute the outcome of a frame in the shape of `pairs` or `target_only`, in one Spark job that returns only positions."""
+def outcome(frame: DataFrame, at_most: int) -> MatchOutcome:
+    """Compute the outcome of a frame in the shape of `pairs` or `target_only`, in one Spark job that returns only positions.
+
+    Args:
+        frame: the pairs or rows.
+        at_most: the maximum number of rows of the target.
+    """
+    if are_many(at_most):
+        bitmaps = fetch_bitmaps(frame, ACTION)
+        return MatchOutcome(_by_action(bitmaps, positions_in), repeated=has_repeated(bitmaps))
     return outcome_of(frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow())
 
 
 def outcome_of(rows: pa.Table) -> MatchOutcome:
     """Return the outcome of fetched rows with the columns ACTION, LINEAGE_FILE and LINEAGE_POSITION."""
-    if rows.num_rows == 0:
-        return MatchOutcome({}, repeated=False)
+    return MatchOutcome(_by_action(rows, positions_by_file), repeated=has_duplicates(rows))
+
+
+def _by_action(rows: pa.Table, positions: Callable[[pa.Table], Positions]) -> dict[int, Positions]:
+    """Return the positions in fetched rows by their ACTION."""
     chosen = pc.unique(rows.column(ACTION)).drop_null().to_pylist()
-    actions = {action: positions_by_file(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
-    return MatchOutcome(actions, repeated=has_duplicates(rows))
+    return {action: positions(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
 
 
 def rows_of_clauses(pairs: pa.Table, clauses: Sequence[int]) -> pa.Table:
