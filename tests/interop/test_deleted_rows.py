@@ -17,8 +17,9 @@ CATALOGS = ["sqlite"]
 WAYS = {
     "list": {"MAX_LITERALS": 10_000},
     "bitmap": {"MAX_LITERALS": 0},
+    "bitmap by file": {"MAX_LITERALS": 0, "POSITIONS_AT_ONCE": 1, "KEYS_AT_ONCE": 7},
     "join": {"MAX_LITERALS": 0, "MAX_BITS": 0},
-    "join of few": {"MAX_LITERALS": 0, "MAX_POSITIONS_IN_BITS": 0},
+    "join of few": {"MAX_LITERALS": 0, "MAX_POSITIONS_OF_FILE": 0},
     "join in Spark": {"MAX_LITERALS": 0, "MAX_BITS": 0, "FETCH_LIMIT": 0},
 }
 

@@ -102,7 +102,9 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
         raise DamagedFileError(file.path, str(error)) from error
     if len(wanted) == 2:
         since = table.column(1)  # NULL: the snapshot that began the file
-        table = table.filter(pc.or_kleene(pc.is_null(since), pc.less_equal(since, file.snapshot_limit)))
+        counts = pc.or_kleene(pc.is_null(since), pc.less_equal(since, file.snapshot_limit))
+        if not pc.all(counts).as_py():  # without a filter, no entry is copied
+            table = table.filter(counts)
     return table
 
 

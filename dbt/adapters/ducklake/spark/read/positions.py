@@ -8,7 +8,7 @@ files, not the path inside them. Positions with a snapshot id after the plan's s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -34,12 +34,18 @@ MAX_LITERALS = 500
 """Up to this number of positions, the keys are literals in the query."""
 MAX_BITS = 32_000_000
 """Up to this number of rows in the files, the deleted ones are a bitmap, of 4 MB, which Spark sends to each executor with the query."""
-MAX_POSITIONS_IN_BITS = 4_000_000
-"""The maximum number of positions in a bitmap; this process needs 32 bytes for each."""
+MAX_POSITIONS_OF_FILE = 12_000_000
+"""The maximum number of positions of one file in a bitmap; this process reads those of a file at once, and needs 32 bytes for each."""
+KEYS_AT_ONCE = 1 << 20
+"""The number of keys whose bits are set at once."""
+POSITIONS_AT_ONCE = 4_000_000
+"""Up to this number of positions, those of several files are read at once."""
 FETCH_LIMIT = 100_000
 """Up to this number of positions for a join, this process reads the delete files, which saves a Spark job."""
 BROADCAST_LIMIT = 10_000_000
 """The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
+_POSITION = (1 << POSITION_BITS) - 1
+"""The bits of the position in a key."""
 _SQL = "org.apache.spark.sql"
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
 
@@ -63,8 +69,8 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataF
             frame.where(f"{_key(number, position)} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
         )
     rows = sum(file.record_count for file in files)
-    if rows <= MAX_BITS and count <= MAX_POSITIONS_IN_BITS and not is_connect(spark):
-        return frame.where(_bit(spark, files, deleted_keys(enumerate(files)), number, position) == 0)
+    if rows <= MAX_BITS and max(file.deleted_count for file in files) <= MAX_POSITIONS_OF_FILE and not is_connect(spark):
+        return frame.where(_bit(spark, files, number, position) == 0)
     return _anti_join(spark, frame, files, count, _key(number, position))
 
 
@@ -73,17 +79,12 @@ def _key(number: str, position: str) -> str:
     return f"(shiftleft({number}, {POSITION_BITS}) | {position})"
 
 
-def _bit(spark: SparkSession, files: Sequence[DataFile], keys: pa.Array, number: str, position: str) -> SparkColumn:
+def _bit(spark: SparkSession, files: Sequence[DataFile], number: str, position: str) -> SparkColumn:
     """Return the bit of a row, which is 1 if the row is deleted."""
-    values = keys.to_numpy(zero_copy_only=False)
-    numbers, positions = values >> POSITION_BITS, values & ((1 << POSITION_BITS) - 1)
-    counts = np.array([file.record_count for file in files])
-    np.maximum.at(counts, numbers, positions + 1)  # in a damaged catalog, a file can have more rows than are counted
-    sizes = (counts + 63) // 64
+    parts = [_bitmap(batch) for batch in _batches(files)]
+    sizes = np.concatenate([part[0] for part in parts])
     starts = np.cumsum(sizes) - sizes
-    deleted = np.zeros(64 * int(sizes.sum()), dtype=bool)
-    deleted[64 * starts[numbers] + positions] = True
-    words = _array_of_longs(spark, np.packbits(deleted, bitorder="little").tobytes())
+    words = _array_of_longs(spark, b"".join(part[1] for part in parts))
     index = F.expr(f"shiftright({position}, 6)")
     if len(files) > 1:  # a row that is not counted must not be looked up in the next file
         bounds = _array_of_longs(spark, np.append(starts, sizes.sum()).astype("<i8").tobytes())
@@ -91,6 +92,34 @@ def _bit(spark: SparkSession, files: Sequence[DataFile], keys: pa.Array, number:
         index = F.when(index < F.get(bounds, F.expr(f"CAST({number} AS INT) + 1")), index)
     word = F.coalesce(F.get(words, index.cast("int")), F.lit(0).cast("bigint"))
     return F.call_function("shiftright", word, F.expr(f"CAST({position} & 63 AS INT)")).bitwiseAND(F.lit(1).cast("bigint"))
+
+
+def _batches(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
+    """Yield the files in their order, as many at once as have few enough positions."""
+    batch: list[DataFile] = []
+    count = 0
+    for file in files:
+        if batch and count + file.deleted_count > POSITIONS_AT_ONCE:
+            yield batch
+            batch, count = [], 0
+        batch.append(file)
+        count += file.deleted_count
+    yield batch
+
+
+def _bitmap(files: Sequence[DataFile]) -> tuple[np.ndarray[Any, Any], bytes]:
+    """Return the number of 64-bit words for each file, and the words, which have a bit for each row."""
+    keys = deleted_keys(enumerate(files)).to_numpy(zero_copy_only=False)
+    slices = [keys[start : start + KEYS_AT_ONCE] for start in range(0, len(keys), KEYS_AT_ONCE)]
+    counts = np.array([file.record_count for file in files])
+    for part in slices:  # in a damaged catalog, a file can have more rows than are counted
+        np.maximum.at(counts, part >> POSITION_BITS, (part & _POSITION) + 1)
+    sizes = (counts + 63) // 64
+    starts = np.cumsum(sizes) - sizes
+    deleted = np.zeros(64 * int(sizes.sum()), dtype=bool)
+    for part in slices:
+        deleted[64 * starts[part >> POSITION_BITS] + (part & _POSITION)] = True
+    return sizes, np.packbits(deleted, bitorder="little").tobytes()
 
 
 def _array_of_longs(spark: SparkSession, values: bytes) -> SparkColumn:
