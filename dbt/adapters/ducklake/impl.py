@@ -300,7 +300,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available.parse_list
     def key_actions(self, relation: DuckLakeRelation, column: DuckLakeColumn, new_type: str) -> list[str]:
-        """Return the actions of ALTER TABLE that make a new column with the name of `column` a key in its place; see `layout.key_actions`."""
+        """Return the actions of ALTER TABLE that give the place of `column` among the keys to a new column with its name."""
         with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
             table = reader.find(str(relation.schema), str(relation.identifier))
             return key_actions(table, column, new_type) if isinstance(table, Table) else []

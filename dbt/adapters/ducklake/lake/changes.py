@@ -29,6 +29,13 @@ ChangeFeedBound = int | datetime
 def table_changes(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> DataFrame:
     """Return `snapshot_id`, `rowid`, `change_type` (insert, delete, update_preimage, update_postimage) and the columns of the table.
 
+    Args:
+        context: the catalog and the transaction.
+        schema: the schema of the table.
+        table: the name of the table.
+        first: the first snapshot whose changes are returned.
+        last: the last one.
+
     Raises:
         NotFoundError: the snapshot does not exist, or it has no such table.
         StatementError: the table has a column with a name that the change feed uses, or the last bound is before the first.
@@ -39,14 +46,14 @@ def table_changes(context: Context, schema: str, table: str, first: ChangeFeedBo
 
 
 def table_insertions(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> DataFrame:
-    """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Errors are those of `table_changes`."""
+    """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Arguments and errors are those of `table_changes`."""
     plan, _ = _plan(context, schema, table, first, last)
     require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.with_public_names(changes.insertions(context.spark(), plan))
 
 
 def table_deletions(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> DataFrame:
-    """Return the deleted rows, with the columns of `table_insertions`. Errors are those of `table_changes`."""
+    """Return the deleted rows, with the columns of `table_insertions`. Arguments and errors are those of `table_changes`."""
     plan, start = _plan(context, schema, table, first, last)
     require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.with_public_names(changes.deletions(context.spark(), plan, start))

@@ -77,7 +77,7 @@ class OlderCatalog:
 
 
 def _view(table: Table, source: Source) -> CTE:
-    """Return the query that replaces a current table; it has no rows if the older catalog lacks the table."""
+    """Return the query that replaces a current table. It has no rows if the older catalog has no data for the table."""
     found = source.tables.get(table.name)
     if table is t.schema_versions:
         query: Any = schema_versions(source)
