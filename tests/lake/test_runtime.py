@@ -118,8 +118,6 @@ def test_a_supplied_session_is_neither_stopped_nor_changed(spark_runtime: SparkR
     assert theirs.range(3).count() == 3
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_supplied_session_on_a_java_that_spark_cannot_use_is_refused(
     spark_runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +127,8 @@ def test_a_supplied_session_on_a_java_that_spark_cannot_use_is_refused(
         SparkRuntime(given).session()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_gets_a_clear_error(spark_runtime: SparkRuntime) -> None:
     spark_runtime.session()
     reading, writing = os.pipe()

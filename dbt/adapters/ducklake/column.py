@@ -80,28 +80,28 @@ class DuckLakeColumn(Column):
             return []
 
     def needs_rewrite(self, other_column: Column) -> bool:
-        """Whether the type, or that of a field that both types have, must become one to which the lake cannot change it in place."""
+        """Whether the lake must rewrite files to change the type, or that of a field that both types have, to the other column's."""
         try:
             return needs_rewrite(parse_type(self.dtype), parse_type(other_column.dtype))
         except DuckLakeError:
             return True
 
     def widened(self, other_column: Column) -> DuckLakeColumn:
-        """Return this column with the types that the lake can change to the other column's types changed to them."""
+        """Return this column with the other column's types wherever the lake can change to them without rewriting files."""
         try:
             return type(self)(self.name, spark_name(widened(parse_type(self.dtype), parse_type(other_column.dtype))))
         except DuckLakeError:
             return self
 
     def has_same_fields(self, other_column: Column) -> bool:
-        """Whether the two types are equal except for the order of the fields of structs, by which values are not stored."""
+        """Whether the two types differ at most in the order of the fields of structs, on which stored values do not depend."""
         try:
             return without_order(parse_type(self.dtype)) == without_order(parse_type(other_column.dtype))
         except DuckLakeError:
             return False
 
     def moves_fields(self, other_column: Column) -> bool:
-        """Whether a cast to the other type gives fields of a struct, at any depth, the values of fields with other names."""
+        """Whether a cast to the other type, by position, gives a struct field, at any depth, the value of a field with another name."""
         try:
             return _moves_fields(parse_type(self.dtype), parse_type(other_column.dtype))
         except DuckLakeError:
@@ -153,9 +153,9 @@ def _nested(column: str, fields: list[NestedField]) -> list[NestedColumn]:
     return [NestedColumn(".".join((column, *path)), spark_name(kind), path=(column, *path)) for path, kind in fields]
 
 
-def _moves_fields(one: DataType, other: DataType) -> bool:
-    if one.name != other.name:
+def _moves_fields(own: DataType, other: DataType) -> bool:
+    if own.name != other.name:
         return False
-    pairs = list(zip(one.fields, other.fields, strict=False))
-    moved = one.name == "struct" and any(fold(old.name) != fold(new.name) for old, new in pairs)
+    pairs = list(zip(own.fields, other.fields, strict=False))
+    moved = own.name == "struct" and any(fold(old.name) != fold(new.name) for old, new in pairs)
     return moved or any(_moves_fields(old.type, new.type) for old, new in pairs)

@@ -239,12 +239,12 @@ def with_values(text: str, values: Sequence[Any]) -> str:
     pieces: list[str] = []
     placeholders = end = 0
     tokens = tokenize(text)
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        formatted = token.word == "%" and following is not None and following.text == "s" and following.start == token.end
-        if formatted or token.word == "?":
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        is_percent_s = token.word == "%" and after is not None and after.text == "s" and after.start == token.end
+        if is_percent_s or token.word == "?":
             placeholders += 1
             pieces += [text[end : token.start], literal(next(remaining, None))]
-            end = token.end + formatted
+            end = token.end + (1 if is_percent_s else 0)
     if placeholders != len(values):
         raise DbtRuntimeError(f"The statement has {placeholders} placeholders and got {len(values)} values")
     return "".join([*pieces, text[end:]])

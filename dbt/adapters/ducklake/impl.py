@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
@@ -40,9 +40,6 @@ from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seed_loading import SeedLoading
 from .sql.scripts import split
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass
@@ -201,7 +198,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available
     def test_ran(self, test: Mapping[str, Any], error: bool, warning: bool, warnings_fail: bool) -> str:
-        """Publish the nodes that waited for a test only, with `publish: tested`; see `Publishing.failure`."""
+        """With `publish: tested`, publish the nodes that waited only for this test, or keep them unpublished; see `Publishing.failure`."""
         self.connections.test_ran(test, error=error, warning=warning, warnings_fail=warnings_fail)
         return ""
 
@@ -303,7 +300,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available.parse_list
     def key_actions(self, relation: DuckLakeRelation, column: DuckLakeColumn, new_type: str) -> list[str]:
-        """Return the actions of ALTER TABLE after which a new column with the name of `column` is a key of the table in its place."""
+        """Return the actions of ALTER TABLE that give the place of `column` among the keys to a new column with its name."""
         with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
             table = reader.find(str(relation.schema), str(relation.identifier))
             return key_actions(table, column, new_type) if isinstance(table, Table) else []
@@ -331,7 +328,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available.parse_none
     def check_merge_configs(self, configs: Mapping[str, Any], unique_key: str | list[str] | None, known: list[str]) -> None:
-        """Refuse merge configs that contradict each other or do not exist."""
+        """Refuse merge configs that contradict each other or do not exist; see `merge_configs.check`."""
         check(configs, unique_key, known)
 
     @available.parse_none
@@ -343,7 +340,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         target_columns: list[str],
         source: DuckLakeRelation,
     ) -> MergePlan:
-        """Return the parts of a model's MERGE."""
+        """Return the parts of a model's MERGE; see `merge_configs.plan`. The rows of `source` are merged."""
         return plan(
             configs, unique_key, update_columns, target_columns, lambda: [column.name for column in self.get_columns_in_relation(source)]
         )
@@ -374,7 +371,13 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available.parse_none
     def set_positions(self, relation: DuckLakeRelation, query: str, rebuilt: bool) -> None:
-        """Store with the model's table up to where its query has read the changes of its inputs, in the same snapshot."""
+        """Store the positions of a model with its table, in the same snapshot: up to where it has read the changes of each input.
+
+        Args:
+            relation: the model's table.
+            query: the compiled query of the model.
+            rebuilt: whether the model was built from all rows of its inputs.
+        """
         with self.connections.exception_handler(f"positions of {relation}"):
             self._session().set_positions(relation.name_parts, query, rebuilt=rebuilt)
 

@@ -37,7 +37,7 @@ class Run:
         kind: JOB for the command, else the kind of the node in upper case.
         parent: the run that this one is part of.
         sql: the query of the node.
-        description: what the project says about the node.
+        description: the description of the node in the project.
     """
 
     run_id: str

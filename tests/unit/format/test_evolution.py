@@ -101,17 +101,17 @@ def test_renaming_a_sort_key_renames_it_in_the_sort_order() -> None:
     assert t.sorting[0].expression == '"A b"'
 
 
-class TestRebuild:
+class TestReplaceColumns:
     def test_equal_name_and_type_keep_id_and_comment_and_take_the_new_order(self) -> None:
         t = table(column("a", comment="kept"), column("b", "string"))
-        r = evolution.rebuilt(t, [column("b", "string"), column("c"), column("A")])
+        r = evolution.replace_columns(t, [column("b", "string"), column("c"), column("A")])
         assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("b", 2, None), ("c", 3, None), ("A", 1, "kept")]
         assert r.next_column_id == 4
 
     def test_another_type_is_another_column(self) -> None:
-        r = evolution.rebuilt(table(column("a", comment="kept")), [column("a", "string")])
+        r = evolution.replace_columns(table(column("a", comment="kept")), [column("a", "string")])
         assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("a", 2, "kept")]
 
     def test_an_unchanged_table_stays_equal(self) -> None:
         t = table(column("a"), column("s", "struct<x:int>"))
-        assert evolution.rebuilt(t, [column("a"), column("s", "struct<x:int>")]) == t
+        assert evolution.replace_columns(t, [column("a"), column("s", "struct<x:int>")]) == t

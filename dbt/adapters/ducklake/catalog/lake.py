@@ -20,7 +20,7 @@ from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, creation_time, read_table_log
-from .store.attach import LakeFacts, NoLakeError, attach, data_path_with
+from .store.attach import LakeFacts, NoLakeError, attach, effective_data_path
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
 from .store.known_files import schema_uuids
@@ -76,7 +76,7 @@ class LakeCatalog:
     def find(cls, settings: CatalogSettings) -> LakeCatalog | None:
         """Open a lake if it exists, without changing it; return None if it does not exist and the settings allow its creation.
 
-        The data path of the settings is not compared with that of the lake; see `data_path_with`.
+        The data path of the settings is not compared with that of the lake; see `effective_data_path`.
 
         Raises:
             DuckLakeError: as in `open`.
@@ -88,13 +88,13 @@ class LakeCatalog:
                 raise
             return None
 
-    def data_path_with(self, settings: CatalogSettings) -> str:
-        """Return the data path that the lake has when it is opened with these settings; see `attach.data_path_with`.
+    def effective_data_path(self, settings: CatalogSettings) -> str:
+        """Return the data path that the lake has when it is opened with these settings; see `attach.effective_data_path`.
 
         Raises:
             ConfigurationError: the lake cannot be opened with the data path of the settings.
         """
-        return data_path_with(self._database, self.data_path, settings)
+        return effective_data_path(self._database, self.data_path, settings)
 
     def try_writing(self) -> None:
         """Try the changes of a commit, and undo them; see `database_checks.try_writing`."""

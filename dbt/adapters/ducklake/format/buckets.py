@@ -27,10 +27,10 @@ def bucket(value: Value, type_name: str, count: int) -> int:
 
 
 def is_reliable(type_name: str) -> bool:
-    """Return whether the bucket of a file is that of its rows, whoever wrote it.
+    """Whether the bucket that the catalog stores for a file is that of its rows, whichever program wrote the file.
 
-    DuckDB 1.5.5 hashes the text of unsigned integers, int128, uuids and decimals of more than 18 digits. It then may take the text of
-    another row if the rows come from an UPDATE or from a query with a filter, and writes them into files of wrong buckets.
+    DuckDB 1.5.5 hashes the text of unsigned integers, int128, uuids and decimals of more than 18 digits. For rows from an
+    UPDATE or from a query with a filter, it may then hash the text of another row, and it writes the rows into files of wrong buckets.
     """
     leaf, parameters = leaf_type(type_name), decimal_parameters(type_name)
     is_wide = parameters is not None and parameters[0] > 18

@@ -166,14 +166,14 @@ def set_comment(table: Table, path: tuple[str, ...], comment: str | None) -> Tab
     return replace(table, columns=_edit(table, path, lambda c: (replace(c, comment=comment),)))
 
 
-def rebuilt(table: Table, definitions: Sequence[NewColumn]) -> Table:
+def replace_columns(table: Table, definitions: Sequence[NewColumn]) -> Table:
     """Replace the columns of a table, which keeps its id.
 
     A column with the same name and type keeps its id, its comment and its default; all others are new. The caller ends the rows.
     """
     columns: list[Column] = []
-    following = table.next_column_id
-    fresh = columns_of(definitions, following)
+    next_column_id = table.next_column_id
+    fresh = columns_of(definitions, next_column_id)
     for definition, new in zip(definitions, fresh, strict=True):
         old = table.column(definition.name)
         if old is not None and data_type_of(old) == definition.type:
@@ -184,12 +184,12 @@ def rebuilt(table: Table, definitions: Sequence[NewColumn]) -> Table:
                 kept = replace(kept, comment=definition.comment)
             columns.append(kept)
         else:
-            column = columns_of([definition], following)[0]
+            column = columns_of([definition], next_column_id)[0]
             if old is not None and new.comment is None:
                 column = replace(column, comment=old.comment)
-            following = next_id([column], following)
+            next_column_id = next_id([column], next_column_id)
             columns.append(column)
-    return replace(table, columns=tuple(columns), next_column_id=following)
+    return replace(table, columns=tuple(columns), next_column_id=next_column_id)
 
 
 def find_column(table: Table, path: tuple[str, ...]) -> Column:

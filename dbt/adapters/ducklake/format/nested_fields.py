@@ -33,14 +33,14 @@ def new_fields(current: DataType, wanted: DataType) -> list[NestedField]:
 
 
 def wider_fields(current: DataType, wanted: DataType) -> list[NestedField]:
-    """Return the leaf types of `current` that a lake can change to those of `wanted` without rewriting files."""
+    """Return the fields of `current`, with new types, whose leaf types a lake can change to those of `wanted` without rewriting files."""
     if can_promote(current.name, wanted.name):
         return [((), wanted)]
     return [((old.name, *path), kind) for old, new in _common(current, wanted) for path, kind in wider_fields(old.type, new.type)]
 
 
 def widened(type_: DataType, other: DataType) -> DataType:
-    """Return the type with each leaf type that a lake can change to that of `other` changed to it."""
+    """Return the type with the leaf types of `other` wherever a lake can change to them without rewriting files."""
     if can_promote(type_.name, other.name):
         return other
     wider = {fold(old.name): widened(old.type, new.type) for old, new in _common(type_, other)}
@@ -48,7 +48,7 @@ def widened(type_: DataType, other: DataType) -> DataType:
 
 
 def needs_rewrite(current: DataType, wanted: DataType) -> bool:
-    """Whether the type, or that of a field that both types have, becomes one to which a lake cannot change it by metadata alone."""
+    """Whether a lake must rewrite files to change `current`, or a field that both types have, to the type in `wanted`."""
     if current.name != wanted.name:
         return not can_promote(current.name, wanted.name)
     return any(needs_rewrite(old.type, new.type) for old, new in _common(current, wanted))

@@ -41,7 +41,7 @@ def with_positions(tags: Mapping[str, str], positions: Iterable[Position]) -> di
     return {**others, POSITIONS_TAG: json.dumps([asdict(position) for position in ordered])} if ordered else others
 
 
-def committed(tags: Mapping[str, str], snapshot_id: int, catalog_id: Callable[[int], int]) -> Mapping[str, str]:
+def with_committed_ids(tags: Mapping[str, str], snapshot_id: int, catalog_id: Callable[[int], int]) -> Mapping[str, str]:
     """Return the tags of a table with the ids that a commit assigns."""
     positions = positions_of(tags)
     if all(each.snapshot_id is not None for each in positions):

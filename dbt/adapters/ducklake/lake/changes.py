@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 VIRTUAL = (changes.SNAPSHOT_ID, changes.ROW_ID)
 """The columns of insertions and deletions after those of the table; `lake.table_insertions(…)` does not show them, as in DuckDB."""
 
-SnapshotOrTime = int | datetime
+ChangeFeedBound = int | datetime
 """The id of an existing snapshot, or a timestamp. As the first bound a timestamp means the next snapshot, as the last the previous one."""
 
 
-def table_changes(context: Context, schema: str, table: str, first: SnapshotOrTime, last: SnapshotOrTime) -> DataFrame:
+def table_changes(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> DataFrame:
     """Return `snapshot_id`, `rowid`, `change_type` (insert, delete, update_preimage, update_postimage) and the columns of the table.
+
+    Args:
+        context: the catalog and the transaction.
+        schema: the schema of the table.
+        table: the name of the table.
+        first: the first snapshot whose changes are returned.
+        last: the last one.
 
     Raises:
         NotFoundError: the snapshot does not exist, or it has no such table.
@@ -38,21 +45,21 @@ def table_changes(context: Context, schema: str, table: str, first: SnapshotOrTi
     return changes.changes(context.spark(), plan, start)
 
 
-def table_insertions(context: Context, schema: str, table: str, first: SnapshotOrTime, last: SnapshotOrTime) -> DataFrame:
-    """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Errors are those of `table_changes`."""
+def table_insertions(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> DataFrame:
+    """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Arguments and errors are those of `table_changes`."""
     plan, _ = _plan(context, schema, table, first, last)
     require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.with_public_names(changes.insertions(context.spark(), plan))
 
 
-def table_deletions(context: Context, schema: str, table: str, first: SnapshotOrTime, last: SnapshotOrTime) -> DataFrame:
-    """Return the deleted rows, with the columns of `table_insertions`. Errors are those of `table_changes`."""
+def table_deletions(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> DataFrame:
+    """Return the deleted rows, with the columns of `table_insertions`. Arguments and errors are those of `table_changes`."""
     plan, start = _plan(context, schema, table, first, last)
     require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.with_public_names(changes.deletions(context.spark(), plan, start))
 
 
-def _plan(context: Context, schema: str, table: str, first: SnapshotOrTime, last: SnapshotOrTime) -> tuple[ChangePlan, int]:
+def _plan(context: Context, schema: str, table: str, first: ChangeFeedBound, last: ChangeFeedBound) -> tuple[ChangePlan, int]:
     catalog = context.catalog
     if isinstance(first, datetime) != isinstance(last, datetime):
         raise StatementError("the bounds of a change feed must be two snapshot ids or two timestamps")

@@ -66,7 +66,7 @@ def clone_table(
     _require_committed(context, source, schema, [name])
     original = source.find(schema, name)
     if original is None:
-        raise NotFoundError("table", f"{schema}.{name}", _when(context, source))
+        raise NotFoundError("table", f"{schema}.{name}", _snapshot_hint(context, source))
     if isinstance(original, View):
         raise StatementError(
             f"{schema}.{name} is a view, which has no files to share: create a view that selects from it, or clone the whole schema"
@@ -107,7 +107,7 @@ def clone_schema(context: Context, source: SnapshotReader, schema: str, into: st
     transaction.require_writable()
     original = source.schema(schema)
     if original is None:
-        raise NotFoundError("schema", schema, _when(context, source))
+        raise NotFoundError("schema", schema, _snapshot_hint(context, source))
     if fold(schema) == fold(into):
         raise StatementError(f"schema {schema} cannot be cloned into itself; name another schema")
     names = source.names(original.name)
@@ -131,6 +131,8 @@ def clone_schema(context: Context, source: SnapshotReader, schema: str, into: st
 
 @dataclass(frozen=True)
 class _Clone:
+    """Clones objects of the snapshot `source` into the schema `target`, with their stored options."""
+
     context: Context
     source: SnapshotReader
     target: Schema
@@ -215,10 +217,15 @@ def _require_committed(context: Context, source: SnapshotReader, schema: str, na
         if current != source.find(schema, name) or (rows is not None and rows.has_changes):
             changed.append(f"{schema}.{name}")
     if changed:
-        raise StatementError(f"{_some(changed)} changed in this transaction; COMMIT before you clone")
+        raise StatementError(f"{_first_names(changed)} changed in this transaction; COMMIT before you clone")
 
 
 def _require_empty(context: Context, into: str) -> None:
+    """Require that the schema does not exist or has no members.
+
+    Raises:
+        StatementError: it has some.
+    """
     existing = context.transaction.schema(into)
     if existing is None:
         return
@@ -227,13 +234,16 @@ def _require_empty(context: Context, into: str) -> None:
     members += [each.name for each in existing.functions]
     if members:
         raise StatementError(
-            f"schema {existing.name} is not empty ({_some(members)}): clone into a new schema, or DROP SCHEMA {existing.name} CASCADE first"
+            f"schema {existing.name} is not empty ({_first_names(members)}): clone into a new schema, or "
+            f"DROP SCHEMA {existing.name} CASCADE first"
         )
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
+    """Return the first names for a message, with `…` if there are more."""
     return ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
 
 
-def _when(context: Context, source: SnapshotReader) -> str:
+def _snapshot_hint(context: Context, source: SnapshotReader) -> str:
+    """Return the hint about a missing object: the snapshot that lacks it, if that is an earlier one."""
     return "" if source.snapshot == context.transaction.snapshot else f"There was none at snapshot {source.snapshot.snapshot_id}"

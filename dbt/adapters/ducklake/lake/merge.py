@@ -62,9 +62,9 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             )
 
         if small is not None and size:
-            done = merge_small(context, table, request, target, lambda rows: match_in(rows).pairs(request.matched), small)
-            if done is not None:
-                return done
+            counts = merge_small(context, table, request, target, lambda rows: match_in(rows).pairs(request.matched), small)
+            if counts is not None:
+                return counts
         return _merge_in_spark(context, table, request, plan, match_in(target.rows()), is_empty=size == 0)
 
 
@@ -76,7 +76,7 @@ def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan:
         table: the target.
         request: the merge.
         plan: the scan plan of the target.
-        match: the two sides.
+        match: the source and the rows of the target that can match.
         is_empty: whether the source has no rows.
     """
     matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
@@ -92,8 +92,8 @@ def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan:
         if request.not_matched:
             inserted = insert(context, table, match.source_only(pairs, request.not_matched))
     if request.not_matched_by_source:
-        with cached(match.target_only(request.not_matched_by_source)) as alone:
-            changes.append(_stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone, plan.max_rows)))
+        with cached(match.target_only(request.not_matched_by_source)) as unmatched:
+            changes.append(_stage_versions(context, table, unmatched, request.not_matched_by_source, outcome(unmatched, plan.max_rows)))
     updated = [positions for each in changes for positions in each.updated]
     deleted = [positions for each in changes for positions in each.deleted]
     # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.

@@ -13,10 +13,16 @@ from .context import Context
 
 
 def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Positions) -> int:
-    """Stage deleting the rows at `positions`, which come from a scan of `plan` with lineage.
+    """Stage the deletion of rows.
 
     A file that loses its last row is ended. Any other file gets one delete file with all its deleted positions; if they were deleted by
     several snapshots, each position has its snapshot (specification: "ducklake_delete_file"). After an error no delete file is left.
+
+    Args:
+        context: the catalog and the transaction.
+        table: the table.
+        plan: a scan plan of the table.
+        positions: the rows to delete, from a scan of `plan` with lineage.
 
     Returns:
         The number of deleted rows.

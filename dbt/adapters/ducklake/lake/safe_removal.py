@@ -58,10 +58,10 @@ class CanonicalPaths:
         found = set()
         for path in paths:
             if "\0" not in path:
-                real = self.of(path)
-                found.add(real)
-                if is_local(path) and os.path.islink(real):
-                    found.add(os.path.realpath(real))
+                canonical = self.of(path)
+                found.add(canonical)
+                if is_local(path) and os.path.islink(canonical):
+                    found.add(os.path.realpath(canonical))
         return found
 
 
@@ -71,9 +71,9 @@ class SafeRemoval:
     Args:
         catalog: the lake.
         needed: the absolute paths of the files that must be kept.
-        listed: the catalog lists the files to remove. Files that it does not list may belong to another lake, so they are kept as long as
-            the data path has no mark; the first removal only writes it.
-        dry_run: remove nothing, only return what the results would be.
+        listed: whether the catalog lists the files to remove. Files that it does not list may belong to another lake, so they are kept as
+            long as the data path has no mark; the first removal only writes it.
+        dry_run: whether to remove nothing and only return what the results would be.
     """
 
     def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, listed: bool, dry_run: bool) -> None:
@@ -91,14 +91,14 @@ class SafeRemoval:
 
     def remove(self, paths: Sequence[str]) -> list[Removal]:
         """Remove those files whose removal is safe, and return what happened to each."""
-        reasons = [self._reason(path) for path in paths]
+        reasons = [self._reason_or_failure(path) for path in paths]
         if not self._dry_run:
             failed = remove_each([path for path, reason in zip(paths, reasons, strict=True) if reason is None])
             refused = {path: f"it could not be removed: {error}" for path, error in failed.items()}
             reasons = [reason or refused.get(path) for path, reason in zip(paths, reasons, strict=True)]
         return [Removal(path, reason) for path, reason in zip(paths, reasons, strict=True)]
 
-    def _reason(self, path: str) -> str | None:
+    def _reason_or_failure(self, path: str) -> str | None:
         """Return the reason why a file is kept, also if its path or the storage fails; None if its removal is safe."""
         try:
             return self._reason_to_keep(path)
@@ -114,12 +114,12 @@ class SafeRemoval:
             OSError: the storage failed.
             ValueError: no file can have this path.
         """
-        real = self._paths.of(path)
-        if is_local(path) != is_local(self._catalog.data_path) or not real.startswith(self._root):
+        canonical = self._paths.of(path)
+        if is_local(path) != is_local(self._catalog.data_path) or not canonical.startswith(self._root):
             return f"it is outside the lake's data path {self._catalog.data_path}"
-        if real in self._needed:
+        if canonical in self._needed:
             return "a snapshot reads it"
-        foreign = self._owners.foreign_mark(real)
+        foreign = self._owners.foreign_mark(canonical)
         if foreign is not None:
             return f"another lake owns it, as the file {foreign} says; give each lake its own data path, or remove that file if it is wrong"
         if self._was_unmarked and not self._listed:

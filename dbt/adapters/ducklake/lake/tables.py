@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..catalog.read.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
 from ..format.constraints import Constraint, named, with_constraints
-from ..format.evolution import NewColumn, columns_of, rebuilt
+from ..format.evolution import NewColumn, columns_of, replace_columns
 from ..format.identifiers import fold
 from ..format.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
 from ..format.partitioning import check_transform
@@ -214,7 +214,7 @@ def repartitioned(table: Table, fields: Sequence[PartitionField]) -> Table:
 
 def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     """Delete all rows and stage the new definition, which keeps the layout and comments that the request does not change."""
-    changed = rebuilt(table, request.columns)
+    changed = replace_columns(table, request.columns)
     if request.comment is not None:
         changed = replace(changed, comment=request.comment)
     changed = replace(changed, tags=with_constraints({**with_positions(table.tags, ()), **request.tags}, _constraints(request)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MAX_DELETED = 200_000
-"""Up to this number of deleted rows, a statement fetches those that match too and drops them: that is faster than a join in Spark."""
+"""Up to this number of deleted rows, a statement fetches the matching ones too and drops them: that is faster than a join in Spark."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TargetScan:
         return 0 < self.plan.deleted_count <= MAX_DELETED
 
     def rows_with_deleted(self) -> DataFrame | None:
-        """Return the rows and the deleted rows of the same files; None if the statement must not read these."""
+        """Return the rows and the deleted rows of the same files; None unless `may_read_deleted`."""
         if not self.may_read_deleted:
             return None
         return scan(self.context.spark(), self.plan.including_deleted(), lineage=True, virtual=self.virtual)
@@ -65,5 +65,5 @@ class TargetScan:
         return rows_with_keys(replace(self.plan, columns=columns), keys)
 
     def local_rows(self) -> DataFrame | None:
-        """Return the rows as a local relation; None if there is no `local`."""
+        """Return the rows of `local` as a relation that Spark reads from memory; None if `local` is None."""
         return None if self.local is None else self.local.frame(self.context.spark())

@@ -40,7 +40,14 @@ class FilesRead:
 
     @classmethod
     def from_plan(cls, lake: str, table: Table, snapshot_id: int, plan: ScanPlan) -> FilesRead:
-        """Return the files that a scan plan of a table reads."""
+        """Return the files that a scan plan reads.
+
+        Args:
+            lake: the name of the table's lake.
+            table: the table.
+            snapshot_id: the snapshot at which it is read.
+            plan: the scan plan of the table.
+        """
         read = TableAt(lake, table.schema_name, table.name, snapshot_id)
         return cls(read, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 

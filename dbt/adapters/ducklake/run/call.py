@@ -16,7 +16,7 @@ from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE
-from .procedure import OWN_TRANSACTION, Arguments, Procedure, key_of, place_of, resolve_call
+from .procedure import OWN_TRANSACTION, Arguments, Procedure, key_of, resolve_call, schema_and_table
 from .result import Result, local
 
 
@@ -45,7 +45,7 @@ def _set_commit_message(env: Environment, given: Arguments) -> Result:
 
 
 def _set_option(env: Environment, given: Arguments) -> Result:
-    schema, table = place_of(env, given)
+    schema, table = schema_and_table(env, given)
     set_option(env.context, given["key"], given["value"], schema=schema, table=table)
     return Result("SET OPTION")
 

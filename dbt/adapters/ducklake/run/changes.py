@@ -13,7 +13,7 @@ from ..sql.references import references
 from ..sql.values import Name
 from .arguments import Parameter, boolean, identifier, named, parts
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, call_of, place_of, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, call_of, resolve_call, schema_and_table
 from .result import Result, local, queried
 
 NAME = "changes"
@@ -70,7 +70,7 @@ def _changes(env: Environment, given: Arguments) -> Result:
 
 
 def _positions(env: Environment, given: Arguments) -> Result:
-    return local("POSITIONS", COLUMNS, position_rows(env.context, *place_of(env, given), lambda lake: _context(env, lake)))
+    return local("POSITIONS", COLUMNS, position_rows(env.context, *schema_and_table(env, given), lambda lake: _context(env, lake)))
 
 
 def _context(env: Environment, lake: str) -> Context:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..__version__ import version as package_version
 from ..errors import StatementError
 from ..format.identifiers import fold
-from ..lake.changes import VIRTUAL, SnapshotOrTime, table_changes, table_deletions, table_insertions
+from ..lake.changes import VIRTUAL, ChangeFeedBound, table_changes, table_deletions, table_insertions
 from ..lake.context import Context
 from ..lake.history import COLUMNS as HISTORY_COLUMNS
 from ..lake.history import history, logged_table
@@ -66,7 +66,7 @@ def frame_of_call(env: Environment, call: BoundCall) -> DataFrame:
 
 
 def _change_feed_function(
-    read: Callable[[Context, str, str, SnapshotOrTime, SnapshotOrTime], DataFrame], hidden: tuple[str, ...] = ()
+    read: Callable[[Context, str, str, ChangeFeedBound, ChangeFeedBound], DataFrame], hidden: tuple[str, ...] = ()
 ) -> Procedure:
     """Return a function of the change feed that leaves out the `hidden` columns."""
 

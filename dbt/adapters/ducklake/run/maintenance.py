@@ -26,7 +26,7 @@ from ..lake.snapshots import snapshot_rows
 from ..sql.values import Call, Checkpoint, Name, Statement
 from .arguments import TRUE, Parameter, boolean, identifier, integer, integers, named, number, timestamp
 from .environment import Environment
-from .procedure import IRREVERSIBLE, OWN_TRANSACTION, PREFIX, Arguments, Procedure, place_of
+from .procedure import IRREVERSIBLE, OWN_TRANSACTION, PREFIX, Arguments, Procedure, schema_and_table
 from .result import Result, local
 
 _STEPS = (
@@ -70,19 +70,19 @@ def _remove(title: str, remove: Callable[..., list[Removal]], env: Environment, 
 
 
 def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
-    flushed = flush_inlined_data(env.context, *place_of(env, given))
+    flushed = flush_inlined_data(env.context, *schema_and_table(env, given))
     columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
     return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
 
 
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
     sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
-    return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *place_of(env, given), **sizes))
+    return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *schema_and_table(env, given), **sizes))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
     return _compaction_result(
-        "REWRITE DATA FILES", rewrite_data_files(env.context, *place_of(env, given), delete_threshold=given["delete_threshold"])
+        "REWRITE DATA FILES", rewrite_data_files(env.context, *schema_and_table(env, given), delete_threshold=given["delete_threshold"])
     )
 
 
@@ -91,7 +91,7 @@ def _rollback(env: Environment, given: Arguments) -> Result:
     if (version is None) == (timestamp is None):
         raise StatementError("rollback takes the snapshot to restore, as either version => 5 or timestamp => '2026-01-31 12:00:00'")
     snapshot = env.context.catalog.resolve(version=version, timestamp=timestamp)
-    outcomes = roll_back(env.context, snapshot, *place_of(env, given), dry_run=bool(given["dry_run"]))
+    outcomes = roll_back(env.context, snapshot, *schema_and_table(env, given), dry_run=bool(given["dry_run"]))
     changed = sum(outcome.action != "kept" for outcome in outcomes)
     verb = "would change" if given["dry_run"] else "changed"
     message = f"ROLLBACK to snapshot {snapshot.snapshot_id}: {changed} {verb}, {len(outcomes) - changed} kept"

@@ -69,7 +69,7 @@ def resolve_call(names: Names, call: Call, procedure: Procedure) -> tuple[Names,
     return owner, {**arguments(call, procedure.parameters), _SCHEMA.name: qualifiers[0] if qualifiers else owner.schema}
 
 
-def place_of(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
+def schema_and_table(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
     """Return the schema and the table that the arguments name, None for all; a table without a schema is in the current one."""
     schema, table = given.get("schema") or given.get("schema_name"), given["table_name"]
     return schema or (env.schema if table else None), table

@@ -98,7 +98,7 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
             require_own_path(new_data_path(place.settings))
             return f"there is no lake in {place.settings.location}, and one can be created"
         with found:
-            data_path = found.data_path_with(place.settings)
+            data_path = found.effective_data_path(place.settings)
             snapshot = found.reader().snapshot
             found.reader().schemas()
             if found.encrypted:

@@ -211,6 +211,7 @@ class Lake:
 
 
 def _spark_settings(settings: LakeSettings) -> SparkSettings:
+    """Return the settings of Spark with those that the object stores and encrypted lakes need."""
     spark = with_storage(settings.spark, settings.secrets)
     return spark.with_encrypted_files() if any(lake.encrypted for lake in (settings, *settings.attached)) else spark
 
@@ -238,7 +239,7 @@ def _open_once(settings: LakeSettings) -> LakeCatalog:
 
 
 def _prepare(catalog: LakeCatalog, settings: LakeSettings) -> None:
-    """Check an opened lake's packages, mark its data path and migrate it, as the settings require."""
+    """Check that an encrypted lake's packages are installed, mark a new data path, and migrate the lake if the settings say so."""
     if catalog.encrypted:
         require_packages()
     if catalog.earlier_data_path is not None:

@@ -75,9 +75,9 @@ class TransactionalWork(SparkWork):
         if self._transactions is not None:
             raise StatementError("a transaction is already open; COMMIT or ROLLBACK it first")
         self._cancelled.clear()
-        begun = self._begin()
-        begun.on(self.database)
-        self._transactions, self._journal = begun, Journal(self.database, self.schema, self._state.temporary)
+        transactions = self._begin()
+        transactions.on(self.database)
+        self._transactions, self._journal = transactions, Journal(self.database, self.schema, self._state.temporary)
 
     @property
     def steps(self) -> int:
@@ -152,7 +152,7 @@ class TransactionalWork(SparkWork):
 
         Args:
             action: the action.
-            received: returns the part of its result that the caller receives, which must be the same in a replay.
+            received: returns the part of the action's result that the caller receives, which must be the same in a replay.
 
         Returns:
             The result of the action, and the step; None if no transaction is open.
@@ -273,9 +273,9 @@ class TransactionalWork(SparkWork):
         try:
             step.replay(counts=check_counts)
         except Exception as error:
-            found = translate(error, self._state.registry.user_names)
-            if isinstance(found, (StatementError, DataError, LakeError)):
-                raise ConflictError(f"one of its statements now fails: {found}") from error
+            translated = translate(error, self._state.registry.user_names)
+            if isinstance(translated, (StatementError, DataError, LakeError)):
+                raise ConflictError(f"one of its statements now fails: {translated}") from error
             raise
 
     def _attempt(self, transactions: Transactions, action: Callable[[Environment], T]) -> T:

@@ -217,10 +217,10 @@ def _condition_and_text(messages: list[str]) -> tuple[str | None, str]:
 def _clean(text: str) -> str:
     """Remove the stack trace, the exception class, the SQLSTATE and the logical plan from a message."""
     text = _SQLSTATE.sub("", _PREFIX.sub("", _STACK.sub("", text))).strip()
-    return text if "\n== SQL" in text else _PLAN.sub(_line, text).strip()
+    return text if "\n== SQL" in text else _PLAN.sub(_line_number, text).strip()
 
 
-def _line(match: re.Match[str]) -> str:
+def _line_number(match: re.Match[str]) -> str:
     """Keep only the line number: the position refers to SQL in which we replaced names, and the logical plan does not help the user."""
     return f" (line {match.group(1)})" if match.group(1) else ""
 

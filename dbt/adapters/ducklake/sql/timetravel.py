@@ -15,26 +15,27 @@ def time_travel(cursor: Cursor) -> TimeTravel | None:
     """Parse time travel, if it comes next.
 
     Raises:
-        StatementError: the version is not a number.
+        StatementError: the version is not a number, or the timestamp is missing.
     """
     ahead = int(cursor.at("FOR"))
-    what = cursor.peek(ahead).word
-    if what in _VERSION + _TIMESTAMP and cursor.peek(ahead + 1).word == "AS" and cursor.peek(ahead + 2).word == "OF":
+    keyword = cursor.peek(ahead).word
+    if keyword in _VERSION + _TIMESTAMP and cursor.peek(ahead + 1).word == "AS" and cursor.peek(ahead + 2).word == "OF":
         cursor.position += ahead + 3
         start = cursor.position
         _skip_expression(cursor)
-        return _pin(what, Cursor(cursor.source, start, cursor.position))
+        return _time_travel(keyword, Cursor(cursor.source, start, cursor.position))
     if cursor.at("AT", "(") and cursor.peek(2).word in ("VERSION", "TIMESTAMP") and cursor.peek(3).word == "=>":
         cursor.expect("AT")
         value = cursor.group()
-        what = value.peek().word
+        keyword = value.peek().word
         value.position += 2
-        return _pin(what, value)
+        return _time_travel(keyword, value)
     return None
 
 
-def _pin(what: str, value: Cursor) -> TimeTravel:
-    if what in _TIMESTAMP:
+def _time_travel(keyword: str, value: Cursor) -> TimeTravel:
+    """Return the time travel to a value, which is a version or a timestamp, as the keyword says."""
+    if keyword in _TIMESTAMP:
         if value.done:
             raise value.error("a timestamp was expected")
         return TimeTravel(timestamp=value.text)

@@ -117,8 +117,8 @@ def _commit_once(
     delete_files = (each for changes in progress.staged.rows.values() for each in changes.delete_files.values())
     if any(each.contains_expected_id(start) for each in delete_files):  # files are slow to write, so write them before taking the lock
         with cache.database.reading() as connection:
-            following = latest_snapshot(connection).snapshot_id + 1
-        progress.staged = _with_snapshot_id(progress.staged, start, following, progress.rewritten)
+            next_snapshot_id = latest_snapshot(connection).snapshot_id + 1
+        progress.staged = _with_snapshot_id(progress.staged, start, next_snapshot_id, progress.rewritten)
     with cache.database.writing() as connection:
         state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), progress.staged)
         snapshot = _write_changes(state, next_row_ids, progress) if state.staged.has_changes else None

@@ -14,7 +14,7 @@ from ...errors import ConflictError
 from ...format.changes import Kind
 from ...format.objects import Macro, Schema, Table, View
 from ...format.paths import relative_to
-from ...format.positions import committed
+from ...format.positions import with_committed_ids
 from ..read.definition_rows import format_aliases
 from ..store import tables as t
 from .columns import layout_changed, write_column_comments, write_columns, write_interim_columns
@@ -240,7 +240,7 @@ def _write_tags(state: CommitState, object_id: int, before: _Definition | None, 
     With `unlogged`, also end rows that a concurrent writer may have added: changes of a schema's tags are not logged, so they never
     conflict.
     """
-    old, new = _tags(before), committed(_tags(after), state.snapshot_id, state.catalog_id)
+    old, new = _tags(before), with_committed_ids(_tags(after), state.snapshot_id, state.catalog_id)
     for key in sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
         if key in old or unlogged:
             state.end(t.tag, t.tag.c.object_id, [object_id], t.tag.c.key == key)

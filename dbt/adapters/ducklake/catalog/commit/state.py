@@ -55,7 +55,8 @@ class CommitState:
         self.schema_version = self.latest.schema_version + (1 if self.staged.has_schema_changes else 0)
         self.next_catalog_id = self.latest.next_catalog_id
         self.next_file_id = self.latest.next_file_id
-        self._versioned: set[int] = set()
+        self._tables_with_new_version: set[int] = set()
+        """The ids of tables for which `add_schema_version` has added a row."""
         self.inlined_tables: dict[int, str] = {}
         """Table id → the inlined-data table that this commit creates."""
         self.mappings: dict[int, dict[tuple[MappedField, ...], int]] = {}
@@ -88,13 +89,13 @@ class CommitState:
         return self.next_file_id - 1
 
     def add_schema_version(self, table_id: int) -> None:
-        """Record once that the table's columns changed in this schema version."""
-        if table_id not in self._versioned:
-            self._versioned.add(table_id)
+        """Record, once for each table, that its definition changed in this schema version."""
+        if table_id not in self._tables_with_new_version:
+            self._tables_with_new_version.add(table_id)
             self.add(t.schema_versions, begin_snapshot=self.snapshot_id, schema_version=self.schema_version, table_id=table_id)
 
     def log(self, kind: Kind, object_id: int | None = None, *, schema: str | None = None, name: str | None = None) -> None:
-        """Add a logged change."""
+        """Collect a logged change; `object_id` or the names identify the object, as its kind requires."""
         self.changes.append(Change(kind, object_id, schema, name))
 
     def add(self, table: MetadataTable, **values: Any) -> None:

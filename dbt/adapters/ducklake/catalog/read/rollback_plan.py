@@ -49,9 +49,14 @@ class RollbackPlan:
 
 
 def read_rollback_plan(connection: Connection, database: Database, table: Table, earlier: int, current: int | None) -> RollbackPlan:
-    """Return the plan for restoring a table from the snapshot `current` to `earlier`; `table` is its definition at `earlier`.
+    """Return the plan for restoring the rows of a table at an earlier snapshot.
 
-    If `current` is None, the plan restores all rows, as for a table without rows.
+    Args:
+        connection: a connection that reads the catalog.
+        database: the catalog database.
+        table: the definition of the table at the earlier snapshot.
+        earlier: the id of the earlier snapshot.
+        current: the id of the current snapshot. If it is None, the plan restores all rows, as for a table without rows.
     """
     history = read_history(connection, table.table_id)
     earlier_files = read_files(connection, database, table, earlier)

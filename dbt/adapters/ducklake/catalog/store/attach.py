@@ -87,7 +87,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
     encrypted = truth(entries.get("encrypted"))
     _require_same_encryption(encrypted, settings.encrypted)
-    data_path = data_path_with(database, stored, settings)
+    data_path = effective_data_path(database, stored, settings)
     if data_path != stored:
         before_creation(data_path)
         if not _replace_data_path(database, stored, data_path):
@@ -200,7 +200,7 @@ def _require_same_encryption(stored: bool, given: bool | None) -> None:
     )
 
 
-def data_path_with(database: Database, stored: str, settings: CatalogSettings) -> str:
+def effective_data_path(database: Database, stored: str, settings: CatalogSettings) -> str:
     """Return the data path of a lake that is opened with these settings: theirs if the lake has no tables yet, else the stored one.
 
     Args:

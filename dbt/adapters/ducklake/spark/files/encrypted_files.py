@@ -125,13 +125,13 @@ def _leaves(column: Column, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 
 def _leaf_stats(column: Column, found: Mapping[str, str]) -> ColumnStats:
     leaf = leaf_type(column.type)
-    slots, nulls = int(found["num_values"]), int(found["null_count"])
+    num_values, nulls = int(found["num_values"]), int(found["null_count"])
     bounds = (found.get("min"), found.get("max")) if leaf.has_bounds else (None, None)
     least, greatest = (None if bound is None or "\0" in bound else bound for bound in bounds)
     return ColumnStats(
         column_id=column.column_id,
         size_bytes=int(found["column_size_bytes"]),
-        value_count=slots - nulls,
+        value_count=num_values - nulls,
         null_count=nulls,
         min_value=least,
         max_value=greatest,
@@ -152,7 +152,7 @@ def _variants(file: duckdb_files.NewFile, columns: Sequence[Column]) -> Iterator
     """Read the statistics of variants from the footer, because they depend on how DuckDB has shredded the values."""
     footer = read_footer(file.path, file.size_bytes, file.key)
     metadata, schema = parse_footer(footer), read_schema(footer)
-    leaves = {node.index: number for number, node in enumerate(schema.leaves())}
+    leaf_numbers = {node.index: number for number, node in enumerate(schema.leaves())}
     for node, column in expected_ids(schema, tuple(columns)).values():
         if column.type == "variant":
-            yield variant_stats(metadata, node, leaves, column.column_id)
+            yield variant_stats(metadata, node, leaf_numbers, column.column_id)

@@ -52,7 +52,7 @@ def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name
     return ColumnStats(
         column_id=column_id,
         size_bytes=running.size,
-        value_count=None if running.nulls is None else running.slots - running.nulls,
+        value_count=None if running.nulls is None else running.num_values - running.nulls,
         null_count=running.nulls,
         min_value=bounds[0],
         max_value=bounds[1],
@@ -65,7 +65,7 @@ class _Running:
     """The statistics of a column, accumulated over row groups."""
 
     size: int = 0
-    slots: int = 0
+    num_values: int = 0
     nulls: int | None = 0
     least: Any = None
     greatest: Any = None
@@ -74,7 +74,7 @@ class _Running:
 
     def add(self, chunk: pq.ColumnChunkMetaData, unit: _Unit) -> None:
         self.size += chunk.total_compressed_size
-        self.slots += chunk.num_values
+        self.num_values += chunk.num_values
         statistics = chunk.statistics
         nulls = statistics.null_count if statistics is not None and statistics.has_null_count else None
         self.nulls = None if self.nulls is None or nulls is None else self.nulls + nulls

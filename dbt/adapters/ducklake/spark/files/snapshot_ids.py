@@ -44,6 +44,7 @@ _CHUNK_OFFSET, _CHUNK_METADATA, _INDEXES = 2, 3, (4, 5, 6, 7)
 _UNCOMPRESSED, _COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 6, 7, 9, 11
 
 _Fields = dict[int, tuple[int, bytes]]
+"""Field id → (type, encoded value)."""
 
 
 def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
@@ -61,14 +62,13 @@ def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
         )
     sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
     pages_end = size - len(footer) - _TAIL
-    chunks = _chunks(file, sizes)
-    content, new_footer = _extended(footer, chunks, pages_end)
+    content, new_footer = _extended(footer, _column_file(file, sizes), pages_end)
     path = f"{file.path.rpartition('/')[0]}/{data_file_name()}"
     _copy(file.path, path, pages_end, content + new_footer + len(new_footer).to_bytes(4, "little") + b"PAR1")
     return RewrittenFile(path, pages_end + len(content) + len(new_footer) + _TAIL, len(new_footer))
 
 
-def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
+def _column_file(file: MergedFile, sizes: list[int]) -> bytes:
     """Return a Parquet file with only the column of snapshot ids, in row groups of `sizes` rows."""
     ends = [count for _, count in file.pieces]
     field = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={ARROW_FIELD_ID: str(SNAPSHOT_ID_FIELD_ID).encode()})
@@ -94,21 +94,22 @@ def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, by
     length = int.from_bytes(addition[-8:-4], "little")
     content = addition[4 : -(length + _TAIL)]
     shift = pages_end - 4  # in `addition` the pages start after the magic number
-    whole, more = _fields(footer), _fields(addition[-(length + _TAIL) : -_TAIL])
-    schema, groups = _elements(whole[_SCHEMA][1]), _elements(whole[_ROW_GROUPS][1])
+    metadata, added = _fields(footer), _fields(addition[-(length + _TAIL) : -_TAIL])
+    schema, groups = _elements(metadata[_SCHEMA][1]), _elements(metadata[_ROW_GROUPS][1])
     root = _fields(schema[0])
     root[_CHILDREN] = (root[_CHILDREN][0], _encode_integer(_decode_integer(root[_CHILDREN][1]) + 1))
-    whole[_SCHEMA] = (LIST, write_list(STRUCT, [write_struct(root), *schema[1:], _elements(more[_SCHEMA][1])[1]]))
-    added = _elements(more[_ROW_GROUPS][1])
-    whole[_ROW_GROUPS] = (LIST, write_list(STRUCT, [_group(old, new, shift) for old, new in zip(groups, added, strict=True)]))
-    if _COLUMN_ORDERS in whole:
-        orders = _elements(whole[_COLUMN_ORDERS][1])
-        whole[_COLUMN_ORDERS] = (LIST, write_list(STRUCT, [*orders, _elements(more[_COLUMN_ORDERS][1])[0]]))
-    return content, write_struct(whole)
+    metadata[_SCHEMA] = (LIST, write_list(STRUCT, [write_struct(root), *schema[1:], _elements(added[_SCHEMA][1])[1]]))
+    added_groups = _elements(added[_ROW_GROUPS][1])
+    extended = [_extended_group(old, new, shift) for old, new in zip(groups, added_groups, strict=True)]
+    metadata[_ROW_GROUPS] = (LIST, write_list(STRUCT, extended))
+    if _COLUMN_ORDERS in metadata:
+        orders = _elements(metadata[_COLUMN_ORDERS][1])
+        metadata[_COLUMN_ORDERS] = (LIST, write_list(STRUCT, [*orders, _elements(added[_COLUMN_ORDERS][1])[0]]))
+    return content, write_struct(metadata)
 
 
-def _group(old: bytes, new: bytes, shift: int) -> bytes:
-    """Add the column chunk of row group `new`, whose offsets move by `shift` bytes, to row group `old`."""
+def _extended_group(old: bytes, new: bytes, shift: int) -> bytes:
+    """Return row group `old` with the column chunk of row group `new`, whose offsets move by `shift` bytes."""
     group, (chunk_bytes,) = _fields(old), _elements(_fields(new)[_COLUMNS][1])
     chunk = {field_id: value for field_id, value in _fields(chunk_bytes).items() if field_id not in _INDEXES}
     metadata = _fields(chunk[_CHUNK_METADATA][1])
@@ -126,7 +127,7 @@ def _group(old: bytes, new: bytes, shift: int) -> bytes:
 
 
 def _fields(struct: bytes) -> _Fields:
-    """Return field id → (type, encoded value) of a Thrift struct."""
+    """Return the fields of a Thrift struct."""
     return {field.id: (field.type, struct[field.start : field.end]) for field in read_struct(struct, 0)[0]}
 
 

@@ -81,7 +81,7 @@ def remove(paths: Iterable[str]) -> None:
         OSError: a file could not be removed; the others were tried too.
     """
     failed = remove_each(paths)
-    for path, error in failed.items():  # the first one stands for all
+    for path, error in failed.items():  # the error names the first one only
         raise OSError(f"{path} could not be removed: {error}")
 
 
@@ -112,10 +112,10 @@ def _remove_objects(bucket: str, keys: dict[str, str]) -> dict[str, str]:
     try:
         return {keys[key]: error for key, error in s3.delete(bucket, list(keys)).items()}
     except OSError as error:
-        return _one_by_one(list(keys.values()), str(error))
+        return _remove_one_by_one(list(keys.values()), str(error))
 
 
-def _one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
+def _remove_one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
     """Remove files of a store that refused to remove them together; if it refuses the first one too, no other is tried.
 
     Args:
@@ -234,7 +234,7 @@ def remove_tree(directory: str) -> None:
         files.delete_dir(inner)
 
 
-def remove_beginning(path: str) -> None:
+def remove_with_prefix(path: str) -> None:
     """Remove the files of an object store whose paths begin with `path` and have no `/` after it."""
     folder, _, name = path.rpartition("/")
     found = [f"{folder}/{each}" for each in list_folder(folder) if each.startswith(name)]

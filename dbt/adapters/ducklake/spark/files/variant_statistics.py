@@ -26,27 +26,27 @@ _NULL = b"\0"
 """The variant's null in Parquet's encoding."""
 
 
-def variant_stats(metadata: pq.FileMetaData, node: Node, numbers: Mapping[int, int], column_id: int) -> ColumnStats:
+def variant_stats(metadata: pq.FileMetaData, node: Node, leaf_numbers: Mapping[int, int], column_id: int) -> ColumnStats:
     """Return the statistics of the variant `node`.
 
     Args:
         metadata: the footer.
         node: the group of `metadata`, `value` and, if it is shredded, `typed_value`.
-        numbers: element index → number of the file's column.
+        leaf_numbers: index of a schema element → number of the file's column.
         column_id: the id of the variant column.
     """
-    columns = [leaf_stats(metadata, numbers[leaf.index], column_id, "variant") for leaf in node.leaves()]
+    columns = [leaf_stats(metadata, leaf_numbers[leaf.index], column_id, "variant") for leaf in node.leaves()]
     first = columns[0]
-    slots = None if first.value_count is None or first.null_count is None else first.value_count + first.null_count
+    value_count = None if first.value_count is None or first.null_count is None else first.value_count + first.null_count
     size = sum(each.size_bytes or 0 for each in columns)
-    parts = _Parts(metadata, numbers, column_id)
-    return ColumnStats(column_id, size, slots, None if slots is None else 0, extra_stats=parts_json(parts.below(node, ())))
+    parts = _Parts(metadata, leaf_numbers, column_id)
+    return ColumnStats(column_id, size, value_count, None if value_count is None else 0, extra_stats=parts_json(parts.below(node, ())))
 
 
 @dataclass(frozen=True)
 class _Parts:
     metadata: pq.FileMetaData
-    numbers: Mapping[int, int]
+    leaf_numbers: Mapping[int, int]
     column_id: int
 
     def below(self, node: Node, path: tuple[str, ...]) -> Iterator[Part]:
@@ -67,7 +67,7 @@ class _Parts:
                 yield from self.below(field, (*path, f'"{field.name}"'))
 
     def _leaf(self, typed: Node, path: tuple[str, ...]) -> Iterator[Part]:
-        number = self.numbers[typed.index]
+        number = self.leaf_numbers[typed.index]
         kind = leaf_kind(self.metadata.schema.column(number))
         type_name = kind if decimal_parameters(kind) is not None else _TYPES.get(kind)
         if type_name is not None:
@@ -75,12 +75,12 @@ class _Parts:
 
     def _has_only_nulls(self, value: Node) -> bool:
         """Whether all values of the column are NULL or variant nulls."""
-        number = self.numbers[value.index]
+        number = self.leaf_numbers[value.index]
         chunks = (self.metadata.row_group(group).column(number) for group in range(self.metadata.num_row_groups))
-        for statistics, slots in ((chunk.statistics, chunk.num_values) for chunk in chunks):
+        for statistics, num_values in ((chunk.statistics, chunk.num_values) for chunk in chunks):
             if statistics is None:
                 return False
-            all_null = statistics.has_null_count and statistics.null_count == slots
+            all_null = statistics.has_null_count and statistics.null_count == num_values
             if not all_null and not (statistics.has_min_max and statistics.min_raw == statistics.max_raw == _NULL):
                 return False
         return True

@@ -1,7 +1,7 @@
 """Read rows in this process, for statements to which a Spark scan would cost more than the rows: small tables, and rows with known keys.
 
 Only rows that Spark would read without a conversion are read here: columns of leaf types, found by their field ids, in the type that the
-scan requests. For any other table there are none, and Spark reads it.
+scan requests. For any other table the functions return None, and Spark reads it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ MAX_ROWS = 10_000
 MAX_BYTES = 512 * 1024
 """The maximum size of the rows, because Spark sends a local relation with each task. Files are smaller than their rows."""
 MAX_FILES = 16
+"""The maximum number of files of a table that is read here."""
 MAX_SEARCHED_FILES = 64
+"""The maximum number of files that are read to find rows by their keys."""
 MAX_SEARCHED_BYTES = 128 * 2**20
 """The maximum size of the columns that are read to find rows by their keys, as they are in files."""
 MAX_FOUND_ROWS = 100_000
@@ -55,11 +57,11 @@ def local_rows(plan: ScanPlan, *, lineage: bool = False) -> LocalRows | None:
 
 
 def rows_with_keys(plan: ScanPlan, keys: Keys) -> LocalRows | None:
-    """Return the rows of a scan whose keys are among some values, with lineage. Other rows may be among them.
+    """Return the rows of a scan whose keys are among some values, with lineage. The result may contain other rows too.
 
     Args:
         plan: the files and inlined rows to read. Its columns contain the keys.
-        keys: the values of each key, at least one key.
+        keys: the values of each key; at least one key.
 
     Returns:
         The rows; None if they are too many, if they would be searched in too many files or bytes, or if Spark must read them.
@@ -73,6 +75,7 @@ def rows_with_keys(plan: ScanPlan, keys: Keys) -> LocalRows | None:
 
 
 def _rows(plan: ScanPlan, keys: Keys) -> LocalRows | None:
+    """Return the rows that have the keys, with lineage, or all rows without keys; None if Spark must read them."""
     fields = struct_type(plan.columns, ids=False).fields
     if any(_is_special(file) for file in plan.files) or not all(can_be_local(field.dataType) for field in fields):
         return None
@@ -87,19 +90,25 @@ def _rows(plan: ScanPlan, keys: Keys) -> LocalRows | None:
 
 
 def _is_special(file: DataFile) -> bool:
+    """Whether the file needs more than its columns by their field ids, so that Spark must read it."""
     return file.is_encrypted or file.has_snapshot_range or file.mapping is not None
 
 
 def _rows_of_files(plan: ScanPlan, types: pa.Schema, keys: Keys) -> list[pa.Table]:
+    """Read the rows of the data files.
+
+    Raises:
+        SparkMustReadError: a file needs a conversion, or too many rows or bytes would be read.
+    """
     groups = group_files(plan)
     if any(group.by_name or group.partition_keys or not all(reading.is_plain for reading in group.readings) for group in groups):
         raise SparkMustReadError
     files = [(file, group) for group in groups for file in group.files]
-    found: list[int] = []
+    counts: list[int] = []
 
     def note_found(number: int) -> None:
-        found.append(number)
-        if sum(found) > MAX_FOUND_ROWS:
+        counts.append(number)
+        if sum(counts) > MAX_FOUND_ROWS:
             raise SparkMustReadError
 
     with ExitStack() as opened, ThreadPoolExecutor(max_workers=THREADS) as pool:

@@ -20,7 +20,7 @@ _OWN = ("__ducklake", "_ducklake")
 
 
 def unneeded_columns(frame: DataFrame) -> Mapping[str, frozenset[str]]:
-    """Return table → the names under which its columns are read that the query does not need.
+    """Return table → its columns that the query does not need, by the names under which they are read.
 
     Empty if nothing can be left out, if Spark has cached rows for a part of the query, which would be computed again, and with Spark
     Connect, which shows no plan.
@@ -41,6 +41,7 @@ class _Found:
     read: dict[str, set[str]] = field(default_factory=dict)
     used: dict[str, set[str]] = field(default_factory=dict)
     cached: bool = False
+    """Whether Spark has cached the rows of a part of the plan."""
 
     def visit(self, plan: Any, used: frozenset[str] | None) -> None:
         """Visit a node and those below it, also in subqueries; the nodes above need the columns `used`, or all if it is None."""

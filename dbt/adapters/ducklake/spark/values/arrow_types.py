@@ -42,7 +42,11 @@ def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
 
 
 def arrow_field(column: Column) -> pa.Field:
-    """Convert a column or nested field, with its field id."""
+    """Return the Arrow field of a column or nested field, with its field id.
+
+    Raises:
+        StatementError: PyArrow cannot write the type.
+    """
     metadata = {ARROW_FIELD_ID: str(column.column_id).encode()}
     return pa.field(column.name, arrow_type(column), True, metadata)
 
@@ -63,7 +67,7 @@ def arrow_type(column: Column) -> pa.DataType:
     parameters = decimal_parameters(column.type)
     if parameters is not None:
         return pa.decimal128(*parameters)
-    if column.type == "timestamp_ns":  # a string in Spark
+    if column.type == "timestamp_ns":  # not in the table by Spark types, because it is a string in Spark
         return pa.timestamp("ns")
     found = _BY_SPARK_TYPE.get(leaf_type(column.type).spark)
     if found is None:

@@ -50,7 +50,7 @@ def new_directory(parent: str) -> Iterator[str]:
             try:
                 storage.remove_tree(target)
                 if not storage.is_local(target):
-                    storage.remove_beginning(target)
+                    storage.remove_with_prefix(target)
             except OSError as error:  # the storage may be what failed
                 logger.warning("the files of a failed write in %s could not be removed: %s", target, error)
             raise

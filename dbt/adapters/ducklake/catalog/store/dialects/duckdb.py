@@ -122,8 +122,8 @@ def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
 
 def _is_exact_in_python(leaf: LeafType) -> bool:
     """Whether the driver returns every value of the type unchanged."""
-    numbers = leaf.is_integer or leaf.is_float or leaf.encoding is Encoding.DECIMAL
-    return numbers or leaf.is_text or leaf.encoding in (Encoding.BOOLEAN, Encoding.BLOB)
+    is_number = leaf.is_integer or leaf.is_float or leaf.encoding is Encoding.DECIMAL
+    return is_number or leaf.is_text or leaf.encoding in (Encoding.BOOLEAN, Encoding.BLOB)
 
 
 DUCKDB = CatalogDialect(

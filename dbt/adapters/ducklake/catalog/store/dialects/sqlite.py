@@ -25,7 +25,7 @@ default."""
 READ_TIMEOUT_SECONDS = 30.0
 """How long another read waits. It is not retried, and a reader can lose the race for the lock several times while many writers commit."""
 
-_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
+_TIMESTAMP_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 
 
 def write_timestamp(value: datetime) -> str:
@@ -41,7 +41,7 @@ def read_timestamp(value: Any) -> datetime:
     Raises:
         ValueError: the value is not a timestamp.
     """
-    match = _TEXT.fullmatch(str(value).strip())
+    match = _TIMESTAMP_TEXT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"not a timestamp: {value!r}")
     offset = match[4] or "+00"

@@ -77,6 +77,7 @@ class OlderCatalog:
 
 
 def _view(table: Table, source: Source) -> CTE:
+    """Return the query that replaces a current table. It has no rows if the older catalog has no data for the table."""
     found = source.tables.get(table.name)
     if table is t.schema_versions:
         query: Any = schema_versions(source)
@@ -89,6 +90,7 @@ def _view(table: Table, source: Source) -> CTE:
 
 
 def _value(table: Table, column: Any, found: Table, source: Source) -> Any:
+    """Return the value of a current column in the query over the older table `found`: computed, stored, or its initial value."""
     computed = VALUES.get((table.name, column.name))
     if computed is not None:
         return computed(source)
