@@ -50,22 +50,32 @@ def reader_path(path: str) -> str:
 
 
 def hive_value(path: str, key: str) -> str | None:
-    """Return the decoded value of the directory `key=value` in a path; None for NULL or if there is no such directory."""
-    value = _hive_text(path, key)
-    return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+    """Return the decoded value of the directory `key=value` in a path; None for NULL or if there is no such directory.
+
+    As in DuckDB, the words NULL and null are NULL, unless a letter is percent-encoded.
+    """
+    name = hive_key(path, key)
+    value = None if name is None else _hive_directories(path)[name]
+    return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" or fold(value) == "null" else unquote(value)
 
 
-def is_hive_key(path: str, key: str) -> bool:
-    """Whether a path has a directory `key=value`."""
-    return _hive_text(path, key) is not None
+def hive_key(path: str, key: str) -> str | None:
+    """Return the name in the directory `key=value` of a path as it is written there, or None.
+
+    DuckDB finds the directory by exactly this name. Case and percent-encoding may differ from those of `key` if no name is equal to it.
+    """
+    found = _hive_directories(path)
+    return key if key in found else next((name for name in found if fold(unquote(name)) == fold(key)), None)
 
 
-def _hive_text(path: str, key: str) -> str | None:
-    for part in path.split("/")[:-1]:
-        name, separator, value = part.partition("=")
-        if separator and fold(unquote(name)) == fold(key):
-            return value
-    return None
+def _hive_directories(path: str) -> dict[str, str]:
+    """Return name → value of the directories that DuckDB takes for `name=value`; of two with the same name, the first."""
+    found: dict[str, str] = {}
+    for part in re.split(r"[/\\]", path)[:-1]:
+        name, _, value = part.partition("=")
+        if name and part.count("=") == 1 and "?" not in part and "\n" not in part:
+            found.setdefault(name, value)
+    return found
 
 
 def _java_quoted(text: str) -> str:
