@@ -217,6 +217,32 @@ def test_what_duckdb_takes_for_no_directory_of_a_partition_is_none(both: Both, t
     assert both.rows("SELECT * FROM t") == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "condition"),
+    [
+        ("BLOB", "a%5Cx00%5CxfF", None),
+        ("BLOB", "abc", None),
+        ("BLOB", "", "k IS NULL"),
+        ("BIGINT", "", "k IS NULL"),
+        ("DATE", "", "k IS NULL"),
+        ("DATE", "__HIVE_DEFAULT_PARTITION__", "k IS NULL"),
+        ("VARCHAR", "", "k = ''"),
+        ("UUID", "6FA459EA-EE8A-3CA4-894E-DB77E160355E", "k = '6fa459ea-ee8a-3ca4-894e-db77e160355e'"),
+    ],
+)
+def test_the_text_of_a_directory_is_converted_as_duckdb_converts_it(
+    both: Both, tmp_path: Path, kind: str, text: str, condition: str | None
+) -> None:
+    copies(both, tmp_path, "SELECT 1::BIGINT AS i", f"k={text}/f.parquet")
+    add_on_both_sides(both, tmp_path, f"i BIGINT, k {kind}", "*/f.parquet")
+    theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
+    assert (ours["mapping"], len(ours["stats"])) == (theirs["mapping"], len(theirs["stats"]))
+    both.rows("SELECT i, k::VARCHAR FROM ours" if kind == "UUID" else "SELECT * FROM ours", "SELECT * FROM ours")
+    if condition is not None:
+        assert both.rows(f"SELECT i FROM ours WHERE {condition}") == both.rows(f"SELECT i FROM theirs WHERE {condition}") == [(1,)]
+    both.spark("CALL ducklake_merge_adjacent_files('lake', 'ours')")
+
+
 def test_instants_of_directories_are_in_the_time_zone_of_the_session(both: Both, tmp_path: Path) -> None:
     both.duckdb("SET TimeZone = 'America/New_York'")
     both.spark("SET spark.sql.session.timeZone = America/New_York")

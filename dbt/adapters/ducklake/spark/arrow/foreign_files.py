@@ -30,7 +30,7 @@ from ..files import storage
 from ..files.footer_bytes import parse_footer, read_footer
 from ..files.footer_statistics import column_stats
 from ..files.footers import FileToRead, in_parallel
-from ..files.locations import hive_key, hive_value
+from ..files.locations import hive_column_value, hive_key, hive_value
 from ..files.physical import FileField, field_by_name, schema_of
 from ..values.stats_checks import null_message
 from .partitions import identity_text
@@ -221,7 +221,9 @@ def _is_foreign_bound(type_name: str, kind: str) -> bool:
 
 
 def _one_value(path: str, column: Column, matching: Matching) -> pa.Table:
-    text = hive_value(path, column.name)
+    text = hive_column_value(path, column.name, column.type)
+    if text is not None and column.type == "blob":
+        return pa.table({"value": array_of([bytes.fromhex(text)], column)})
     local = local_time(text) if column.type == "timestamptz" else None
     value = text if local is None or matching.in_zone is None else matching.in_zone(local)
     return pa.table({"value": array_of([value], column)})

@@ -11,6 +11,7 @@ import unicodedata
 from urllib.parse import quote, unquote
 
 from ...format.identifiers import fold
+from ...format.leaf_types import leaf_type
 
 SPARK_SCHEMES = {"s3": "s3a", "s3n": "s3a", "gcs": "gs"}
 """DuckDB's scheme → the scheme of Hadoop's connector for the same store."""
@@ -57,6 +58,21 @@ def hive_value(path: str, key: str) -> str | None:
     name = hive_key(path, key)
     value = None if name is None else _hive_directories(path)[name]
     return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" or fold(value) == "null" else unquote(value)
+
+
+def hive_column_value(path: str, key: str, type_name: str) -> str | None:
+    r"""Return the value of the directory `key=value` for a column of a type, a blob as hexadecimal digits; None for NULL.
+
+    As in DuckDB, an empty value is NULL unless the column has text, and a byte of a blob may be written as `\xAB`.
+    """
+    text = hive_value(path, key)
+    if not text and not leaf_type(type_name).is_text:
+        return None
+    if text is not None and type_name == "blob":
+        return re.sub(rb"\\x([0-9A-Fa-f]{2})", lambda found: bytes.fromhex(found[1].decode()), text.encode()).hex()
+    if text is not None and type_name == "uuid":
+        return text.lower()
+    return text
 
 
 def hive_key(path: str, key: str) -> str | None:
