@@ -175,6 +175,74 @@ def test_hive_directories_are_partitions(both: Both, tmp_path: Path) -> None:
     both.check_history("ours")
 
 
+@pytest.mark.parametrize(
+    ("directory", "value"),
+    [
+        ("k=NULL", None),
+        ("k=Null", None),
+        ("k=%4eULL", "NULL"),
+        ("k=__hive_default_partition__", "__hive_default_partition__"),
+        ("k=1/k=2", "1"),
+        ("K=1/k=2", "2"),
+        ("k= é#&[x]*", " é#&[x]*"),
+    ],
+)
+def test_a_directory_has_the_value_that_duckdb_reads(both: Both, tmp_path: Path, directory: str, value: str | None) -> None:
+    copies(both, tmp_path, "SELECT 1::BIGINT AS i", f"{directory}/f.parquet")
+    add_on_both_sides(both, tmp_path, "i BIGINT, k VARCHAR", f"{directory}/f.parquet", layout="k")
+    theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
+    assert ours == theirs
+    assert both.rows("SELECT * FROM ours") == [(1, value)]
+    condition = "k IS NULL" if value is None else f"k = '{value}'"
+    assert both.rows(f"SELECT i FROM ours WHERE {condition}") == [(1,)]
+
+
+@pytest.mark.parametrize("directory", ["k=7", "%4b=7", "%6b=7"])
+def test_duckdb_reads_a_directory_that_is_spelled_in_another_way(both: Both, tmp_path: Path, directory: str) -> None:
+    both.duckdb("CREATE TABLE t (i BIGINT, K BIGINT)")
+    path = write(tmp_path / directory / "f.parquet", i=[1, 2])
+    both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    assert both.rows("SELECT * FROM t WHERE k = 7") == [(1, 7), (2, 7)]
+    both.spark("ALTER TABLE t RENAME COLUMN K TO other")
+    both.duckdb("DELETE FROM t WHERE i = 1")
+    assert both.rows("SELECT * FROM t") == [(2, 7)]
+
+
+@pytest.mark.parametrize("directory", ["k=x=y", "k=a?b", "k=a\nb", "=k=7"])
+def test_what_duckdb_takes_for_no_directory_of_a_partition_is_none(both: Both, tmp_path: Path, directory: str) -> None:
+    both.duckdb("CREATE TABLE t (i BIGINT, k VARCHAR)")
+    path = write(tmp_path / directory / "f.parquet", i=[1])
+    with pytest.raises(StatementError, match=r"column k of main\.t is missing"):
+        both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    assert both.rows("SELECT * FROM t") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "condition"),
+    [
+        ("BLOB", "a%5Cx00%5CxfF", None),
+        ("BLOB", "abc", None),
+        ("BLOB", "", "k IS NULL"),
+        ("BIGINT", "", "k IS NULL"),
+        ("DATE", "", "k IS NULL"),
+        ("DATE", "__HIVE_DEFAULT_PARTITION__", "k IS NULL"),
+        ("VARCHAR", "", "k = ''"),
+        ("UUID", "6FA459EA-EE8A-3CA4-894E-DB77E160355E", "k = '6fa459ea-ee8a-3ca4-894e-db77e160355e'"),
+    ],
+)
+def test_the_text_of_a_directory_is_converted_as_duckdb_converts_it(
+    both: Both, tmp_path: Path, kind: str, text: str, condition: str | None
+) -> None:
+    copies(both, tmp_path, "SELECT 1::BIGINT AS i", f"k={text}/f.parquet")
+    add_on_both_sides(both, tmp_path, f"i BIGINT, k {kind}", "*/f.parquet")
+    theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
+    assert (ours["mapping"], len(ours["stats"])) == (theirs["mapping"], len(theirs["stats"]))
+    both.rows("SELECT i, k::VARCHAR FROM ours" if kind == "UUID" else "SELECT * FROM ours", "SELECT * FROM ours")
+    if condition is not None:
+        assert both.rows(f"SELECT i FROM ours WHERE {condition}") == both.rows(f"SELECT i FROM theirs WHERE {condition}") == [(1,)]
+    both.spark("CALL ducklake_merge_adjacent_files('lake', 'ours')")
+
+
 def test_instants_of_directories_are_in_the_time_zone_of_the_session(both: Both, tmp_path: Path) -> None:
     both.duckdb("SET TimeZone = 'America/New_York'")
     both.spark("SET spark.sql.session.timeZone = America/New_York")

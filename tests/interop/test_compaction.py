@@ -102,6 +102,21 @@ def test_files_with_different_columns_are_not_merged_and_keep_them(both: Both) -
     assert_unchanged(both, before)
 
 
+def test_files_of_columns_with_any_names_are_merged_and_rewritten(both: Both) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb('CREATE TABLE t (id INTEGER, "a`b" VARCHAR, "c.d" VARCHAR)')
+    for number in range(2):
+        both.duckdb(f"INSERT INTO t SELECT i, 'x' || i, 'y' FROM range({number * 10}, {number * 10 + 5}) r(i)")
+    before = duckdb_reads(both)
+    both.spark("CALL lake.merge_adjacent_files('t')")
+    assert files(both) == 1
+    assert_unchanged(both, before)
+    both.duckdb("DELETE FROM t WHERE id < 3")
+    before = duckdb_reads(both)
+    both.spark("CALL lake.rewrite_data_files('t', delete_threshold => 0.1)")
+    assert_unchanged(both, before, feed_too=False)
+
+
 def test_flushed_and_merged_files_are_merged_again(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
     both.duckdb("INSERT INTO t VALUES (1, 1, 'inlined'), (2, 2, 'inlined')")

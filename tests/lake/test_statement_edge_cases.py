@@ -259,6 +259,16 @@ def test_a_dollar_with_braces_is_text(lake: LakeSession) -> None:
         lake.execute("SET spark.sql.variable.substitute = false")
 
 
+def test_structs_that_are_null_are_fetched_though_their_fields_cannot_be(lake: LakeSession) -> None:
+    struct = "CASE WHEN id > 1 THEN named_struct('a', id, 'b', named_struct('c', 1)) END"
+    query = f"SELECT {struct} AS s, array({struct}) AS s, map(1, {struct}) AS m, CASE WHEN id > 1 THEN array(1) END AS l FROM range(1, 3)"
+    found = {"a": 2, "b": {"c": 1}}
+    assert rows(lake, query) == [(None, [None], [(1, None)], None), (found, [found], [(1, found)], [1])]
+    lake.execute("CREATE TABLE parts AS SELECT CASE WHEN id > 1 THEN named_struct('a', id) END AS s FROM range(1, 3)")
+    lake.execute("ALTER TABLE parts ADD COLUMN s.b INT DEFAULT 7")
+    assert rows(lake, "SELECT * FROM parts") == [(None,), ({"a": 2, "b": 7},)]
+
+
 def test_statements_of_spark_about_its_own_tables(lake: LakeSession) -> None:
     own = "spark_catalog.default.partitioned_table_of_spark"
     lake.spark().sql(f"CREATE TABLE {own} (a INT, b INT) USING parquet PARTITIONED BY (b)")

@@ -30,7 +30,7 @@ from ..files import storage
 from ..files.footer_bytes import parse_footer, read_footer
 from ..files.footer_statistics import column_stats
 from ..files.footers import FileToRead, in_parallel
-from ..files.locations import hive_value, is_hive_key
+from ..files.locations import hive_column_value, hive_key, hive_value
 from ..files.physical import FileField, field_by_name, schema_of
 from ..values.stats_checks import null_message
 from .partitions import identity_text
@@ -145,7 +145,7 @@ class _Match:
         return f"{self.table.schema_name}.{self.table.name}"
 
     def _in_path(self, column: Column, prefix: str) -> bool:
-        return not prefix and self.matching.hive_partitioning and is_hive_key(self.path, column.name)
+        return not prefix and self.matching.hive_partitioning and hive_key(self.path, column.name) is not None
 
     def _missing(self, column: Column, prefix: str) -> None:
         if not self.matching.allow_missing:
@@ -200,7 +200,7 @@ class _Match:
         (stats,) = stats_of_rows([column], value)
         has_value, rows = stats.value_count, self.metadata.num_rows
         self.stats.append(replace(stats, value_count=rows if has_value else 0, null_count=0 if has_value else rows))
-        return MappedField(column.name, column.column_id, is_partition=True)
+        return MappedField(hive_key(self.path, column.name) or column.name, column.column_id, is_partition=True)
 
 
 def _kinds(type_name: str, kind: str) -> tuple[str, ...]:
@@ -221,7 +221,9 @@ def _is_foreign_bound(type_name: str, kind: str) -> bool:
 
 
 def _one_value(path: str, column: Column, matching: Matching) -> pa.Table:
-    text = hive_value(path, column.name)
+    text = hive_column_value(path, column.name, column.type)
+    if text is not None and column.type == "blob":
+        return pa.table({"value": array_of([bytes.fromhex(text)], column)})
     local = local_time(text) if column.type == "timestamptz" else None
     value = text if local is None or matching.in_zone is None else matching.in_zone(local)
     return pa.table({"value": array_of([value], column)})
@@ -238,7 +240,7 @@ def _partition_values(path: str, table: Table, matching: Matching) -> tuple[str 
     columns = key_columns(table.columns, fields)
     values: list[str | None] = []
     for column, field, name in zip(columns, fields, key_names(columns, fields), strict=True):
-        if not is_hive_key(path, name):
+        if hive_key(path, name) is None:
             raise StatementError(
                 f"{table.schema_name}.{table.name} is partitioned by {name}, and {path} is in no directory {name}=…; move it into one, "
                 "or insert its rows"

@@ -11,6 +11,7 @@ import unicodedata
 from urllib.parse import quote, unquote
 
 from ...format.identifiers import fold
+from ...format.leaf_types import leaf_type
 
 SPARK_SCHEMES = {"s3": "s3a", "s3n": "s3a", "gcs": "gs"}
 """DuckDB's scheme → the scheme of Hadoop's connector for the same store."""
@@ -50,22 +51,47 @@ def reader_path(path: str) -> str:
 
 
 def hive_value(path: str, key: str) -> str | None:
-    """Return the decoded value of the directory `key=value` in a path; None for NULL or if there is no such directory."""
-    value = _hive_text(path, key)
-    return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+    """Return the decoded value of the directory `key=value` in a path; None for NULL or if there is no such directory.
+
+    As in DuckDB, the words NULL and null are NULL, unless a letter is percent-encoded.
+    """
+    name = hive_key(path, key)
+    value = None if name is None else _hive_directories(path)[name]
+    return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" or fold(value) == "null" else unquote(value)
 
 
-def is_hive_key(path: str, key: str) -> bool:
-    """Whether a path has a directory `key=value`."""
-    return _hive_text(path, key) is not None
+def hive_column_value(path: str, key: str, type_name: str) -> str | None:
+    r"""Return the value of the directory `key=value` for a column of a type, a blob as hexadecimal digits; None for NULL.
+
+    As in DuckDB, an empty value is NULL unless the column has text, and a byte of a blob may be written as `\xAB`.
+    """
+    text = hive_value(path, key)
+    if not text and not leaf_type(type_name).is_text:
+        return None
+    if text is not None and type_name == "blob":
+        return re.sub(rb"\\x([0-9A-Fa-f]{2})", lambda found: bytes.fromhex(found[1].decode()), text.encode()).hex()
+    if text is not None and type_name == "uuid":
+        return text.lower()
+    return text
 
 
-def _hive_text(path: str, key: str) -> str | None:
-    for part in path.split("/")[:-1]:
-        name, separator, value = part.partition("=")
-        if separator and fold(unquote(name)) == fold(key):
-            return value
-    return None
+def hive_key(path: str, key: str) -> str | None:
+    """Return the name in the directory `key=value` of a path as it is written there, or None.
+
+    DuckDB finds the directory by exactly this name. Case and percent-encoding may differ from those of `key` if no name is equal to it.
+    """
+    found = _hive_directories(path)
+    return key if key in found else next((name for name in found if fold(unquote(name)) == fold(key)), None)
+
+
+def _hive_directories(path: str) -> dict[str, str]:
+    """Return name → value of the directories that DuckDB takes for `name=value`; of two with the same name, the first."""
+    found: dict[str, str] = {}
+    for part in re.split(r"[/\\]", path)[:-1]:
+        name, _, value = part.partition("=")
+        if name and part.count("=") == 1 and "?" not in part and "\n" not in part:
+            found.setdefault(name, value)
+    return found
 
 
 def _java_quoted(text: str) -> str:

@@ -27,7 +27,7 @@ from ...format.files import (
     ScanPlan,
 )
 from ...format.identifiers import backquoted
-from ..files.locations import hive_value
+from ..files.locations import hive_column_value
 from ..values.conversions import REFUSED, convert
 from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import spark_type
@@ -96,7 +96,7 @@ def _read_group(
     if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
         fields.append(embedded_column(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
     paths = [file.path for file in group.files]
-    facts = _facts(group, restricted, lineage, virtual)
+    facts = _facts(plan, group, restricted, lineage, virtual)
     if group.files[0].is_encrypted:
         frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts, unneeded)
     else:
@@ -124,7 +124,8 @@ def _columns(plan: ScanPlan, group: FileGroup) -> list[Expression]:
             expressions.append(f"{backquoted(reading.field.name)} AS {backquoted(column.name)}")
             continue
         if index in keys:
-            value = F.col(f"{_PARTITION}{index}").cast(reading.final)
+            text = F.col(f"{_PARTITION}{index}").cast("string")  # a fact that is NULL for all files is a BIGINT
+            value = F.unhex(text) if column.type.lower() == "blob" else text.cast(reading.final)
         else:
             value = F.col(backquoted(reading.field.name))
             if reading.is_read_whole:
@@ -139,11 +140,12 @@ def _unpruned(value: SparkColumn) -> SparkColumn:
     return F.element_at(F.array(value), 1)
 
 
-def _facts(group: FileGroup, numbers: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
+def _facts(plan: ScanPlan, group: FileGroup, numbers: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
     """Return the columns of file facts that these files need; with `numbers` also the index of the file in the group."""
     files = group.files
     facts: dict[str, list[Fact]] = {
-        f"{_PARTITION}{index}": [hive_value(file.path, key) for file in files] for index, key in group.partition_keys
+        f"{_PARTITION}{index}": [hive_column_value(file.path, key, plan.columns[index].type.lower()) for file in files]
+        for index, key in group.partition_keys
     }
     if numbers:
         facts[_NUMBER] = list(range(len(files)))

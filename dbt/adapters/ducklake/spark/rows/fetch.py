@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkNotImplementedError, UnsupportedOperationException
 from pyspark.sql import functions as F
-from pyspark.sql.types import VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
 
 from ...errors import DataError
 from ..values.types import contains_type, type_text
@@ -32,7 +32,7 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
         DataError: Python cannot represent a value: the TIME 24:00:00, or a date or timestamp outside the years 1 to 9999. The message names
             the column.
     """
-    frame = _with_variants_as_text(frame)
+    frame = _with_optional_fields(_with_variants_as_text(frame))
     if limit is not None:
         frame = frame.limit(limit)
     try:
@@ -56,6 +56,41 @@ def _with_variants_as_text(frame: DataFrame) -> DataFrame:
         F.to_json(f"c{number}") if contains_type(field.dataType, (VariantType,)) else f"c{number}" for number, field in enumerate(fields)
     ]
     return numbered.select(*columns).toDF(*frame.columns)
+
+
+def _with_optional_fields(frame: DataFrame) -> DataFrame:
+    """Let the fields of structs that may be NULL be NULL too, because PyArrow refuses a NULL struct of a type with a NOT NULL field."""
+    fields = frame.schema.fields
+    wanted = [_optional(field.dataType) if _has_strict_part(field.dataType, field.nullable) else None for field in fields]
+    if not any(wanted):
+        return frame
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # two columns can have the same name
+    columns = [numbered[f"c{number}"] if each is None else numbered[f"c{number}"].cast(each) for number, each in enumerate(wanted)]
+    return numbered.select(*columns).toDF(*frame.columns)
+
+
+def _has_strict_part(type_: DataType, nullable: bool) -> bool:
+    """Whether a value of the type, which is NULL only if `nullable`, can have a NULL struct with a field that is NOT NULL."""
+    match type_:
+        case StructType():
+            return any((nullable and not field.nullable) or _has_strict_part(field.dataType, field.nullable) for field in type_.fields)
+        case ArrayType():
+            return _has_strict_part(type_.elementType, type_.containsNull)
+        case MapType():
+            return _has_strict_part(type_.keyType, False) or _has_strict_part(type_.valueType, type_.valueContainsNull)
+    return False
+
+
+def _optional(type_: DataType) -> DataType:
+    """Return the type with fields, elements and values that may be NULL."""
+    match type_:
+        case StructType():
+            return StructType([StructField(field.name, _optional(field.dataType)) for field in type_.fields])
+        case ArrayType():
+            return ArrayType(_optional(type_.elementType))
+        case MapType():
+            return MapType(_optional(type_.keyType), _optional(type_.valueType))
+    return type_
 
 
 def _require_python_values(name: str, values: pa.Array) -> None:

@@ -28,6 +28,7 @@ from ...format.files import (
     WriteOptions,
     WrittenFile,
 )
+from ...format.identifiers import backquoted
 from ...format.objects import Column, SortField, Table
 from ...format.paths import with_separator
 from ...format.types import json_as_text
@@ -147,7 +148,7 @@ def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Seque
     special: Mapping[int, str] = {ROW_ID_FIELD_ID: LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID: _SNAPSHOT}
     read = [*names, *(special[column.column_id] for column in columns[len(names) :])]
     types = {field.name: field.dataType for field in rows.schema.fields}
-    fitted = [conform(rows[f"`{name}`"], types[name], json_as_text(column)) for name, column in zip(read, columns, strict=True)]
+    fitted = [conform(rows[backquoted(name)], types[name], json_as_text(column)) for name, column in zip(read, columns, strict=True)]
     return rows.select(F.col(_GROUP), *fitted)
 
 
