@@ -63,10 +63,11 @@ def test_positions_in_bitmaps(monkeypatch: pytest.MonkeyPatch, partitions: int) 
     )
     expected = {file: positions.to_pylist() for file, positions in positions_by_file(places(pairs)).items()}
     assert {file: positions.to_pylist() for file, positions in positions_in(bitmaps(pairs, partitions)).items()} == expected
-    assert not has_repeated(bitmaps(pairs, partitions))
-    assert has_repeated(bitmaps([*pairs, pairs[17]], partitions))
+    repeated = bitmaps([*pairs, pairs[17]], partitions)
+    assert not has_repeated(bitmaps(pairs, partitions), [positions_in(bitmaps(pairs, partitions))])
+    assert has_repeated(repeated, [positions_in(repeated)])
     assert positions_in(bitmaps([], 1)) == {}
-    assert not has_repeated(bitmaps([], 1))
+    assert not has_repeated(bitmaps([], 1), [])
 
 
 def test_no_rows_have_no_positions() -> None:

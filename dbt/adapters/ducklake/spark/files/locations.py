@@ -55,8 +55,7 @@ def hive_value(path: str, key: str) -> str | None:
 
     As in DuckDB, the words NULL and null are NULL, unless a letter is percent-encoded.
     """
-    name = hive_key(path, key)
-    value = None if name is None else _hive_directories(path)[name]
+    value = _hive_directory(path, key)[1]
     return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" or fold(value) == "null" else unquote(value)
 
 
@@ -80,18 +79,18 @@ def hive_key(path: str, key: str) -> str | None:
 
     DuckDB finds the directory by exactly this name. Case and percent-encoding may differ from those of `key` if no name is equal to it.
     """
-    found = _hive_directories(path)
-    return key if key in found else next((name for name in found if fold(unquote(name)) == fold(key)), None)
+    return _hive_directory(path, key)[0]
 
 
-def _hive_directories(path: str) -> dict[str, str]:
-    """Return name → value of the directories that DuckDB takes for `name=value`; of two with the same name, the first."""
+def _hive_directory(path: str, key: str) -> tuple[str | None, str | None]:
+    """Return the name and the value of the directory `key=value` as they are written; DuckDB takes the first of two with the same name."""
     found: dict[str, str] = {}
     for part in re.split(r"[/\\]", path)[:-1]:
         name, _, value = part.partition("=")
         if name and part.count("=") == 1 and "?" not in part and "\n" not in part:
             found.setdefault(name, value)
-    return found
+    name = key if key in found else next((name for name in found if fold(unquote(name)) == fold(key)), None)
+    return (None, None) if name is None else (name, found[name])
 
 
 def _java_quoted(text: str) -> str:

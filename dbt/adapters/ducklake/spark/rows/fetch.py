@@ -14,7 +14,7 @@ from ...errors import DataError
 from ..values.types import contains_type, type_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _DAY = {"us": 86_400_000_000, "ns": 86_400_000_000_000}
 """The length of a day, in each unit of Arrow's 64-bit times."""
@@ -32,7 +32,7 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
         DataError: Python cannot represent a value: the TIME 24:00:00, or a date or timestamp outside the years 1 to 9999. The message names
             the column.
     """
-    frame = _with_optional_fields(_with_variants_as_text(frame))
+    frame = _fetchable(frame)
     if limit is not None:
         frame = frame.limit(limit)
     try:
@@ -46,27 +46,23 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 
-def _with_variants_as_text(frame: DataFrame) -> DataFrame:
-    """Convert columns that contain variants to JSON, because Arrow has only their encoded bytes and Spark fails on NULL variants."""
-    fields = frame.schema.fields
-    if not any(contains_type(field.dataType, (VariantType,)) for field in fields):
-        return frame
-    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # two columns can have the same name
-    columns = [
-        F.to_json(f"c{number}") if contains_type(field.dataType, (VariantType,)) else f"c{number}" for number, field in enumerate(fields)
-    ]
-    return numbered.select(*columns).toDF(*frame.columns)
+def _fetchable(frame: DataFrame) -> DataFrame:
+    """Convert the columns whose values PySpark and PyArrow cannot fetch.
 
-
-def _with_optional_fields(frame: DataFrame) -> DataFrame:
-    """Let the fields of structs that may be NULL be NULL too, because PyArrow refuses a NULL struct of a type with a NOT NULL field."""
-    fields = frame.schema.fields
-    wanted = [_optional(field.dataType) if _has_strict_part(field.dataType, field.nullable) else None for field in fields]
-    if not any(wanted):
+    Columns that contain variants become JSON, because Arrow has only their encoded bytes and Spark fails on NULL variants. The fields of
+    structs that may be NULL may be NULL too, because PyArrow refuses a NULL struct of a type with a NOT NULL field.
+    """
+    converted: dict[int, Column] = {}
+    for number, field in enumerate(frame.schema.fields):
+        if contains_type(field.dataType, (VariantType,)):
+            converted[number] = F.to_json(f"c{number}")
+        elif _has_strict_part(field.dataType, field.nullable):
+            converted[number] = F.col(f"c{number}").cast(_optional(field.dataType))
+    if not converted:
         return frame
-    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # two columns can have the same name
-    columns = [numbered[f"c{number}"] if each is None else numbered[f"c{number}"].cast(each) for number, each in enumerate(wanted)]
-    return numbered.select(*columns).toDF(*frame.columns)
+    names = [f"c{number}" for number in range(len(frame.columns))]
+    numbered = frame.toDF(*names)  # two columns can have the same name
+    return numbered.select(*(converted.get(number, name) for number, name in enumerate(names))).toDF(*frame.columns)
 
 
 def _has_strict_part(type_: DataType, nullable: bool) -> bool:

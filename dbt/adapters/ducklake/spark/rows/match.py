@@ -188,7 +188,9 @@ def outcome(frame: DataFrame, at_most: int) -> MatchOutcome:
     """
     if are_many(at_most):
         bitmaps = fetch_bitmaps(frame, ACTION)
-        return MatchOutcome(_by_action(bitmaps, positions_in), repeated=has_repeated(bitmaps))
+        actions = _by_action(bitmaps, positions_in)
+        unchanged = positions_in(bitmaps.filter(pc.is_null(bitmaps.column(ACTION))))
+        return MatchOutcome(actions, repeated=has_repeated(bitmaps, [unchanged, *actions.values()]))
     return outcome_of(frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow())
 
 

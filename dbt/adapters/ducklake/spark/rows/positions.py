@@ -94,10 +94,10 @@ def has_duplicates(rows: pa.Table) -> bool:
     return len(keys) > 1 and bool(pc.any(pc.equal(keys.slice(1), keys.slice(0, len(keys) - 1))).as_py())
 
 
-def has_repeated(bitmaps: pa.Table) -> bool:
-    """Whether bitmaps of `fetch_bitmaps` were made of rows of which two have the same file and position."""
+def has_repeated(bitmaps: pa.Table, found: Iterable[Positions]) -> bool:
+    """Whether bitmaps of `fetch_bitmaps` were made of rows of which two have the same file and position; `found`: the positions in them."""
     rows = pc.sum(bitmaps.column(_COUNT)).as_py() or 0
-    return bool(rows != count(positions_in(bitmaps)))
+    return bool(rows != count(union(found)))
 
 
 def union(parts: Iterable[Positions]) -> dict[int, PositionArray]:
