@@ -52,8 +52,7 @@ def test_the_rows_of_an_expired_snapshot_are_a_conflict(lake: LakeCatalog, begun
     rebuild(lake)
     reads: list[Callable[[], Any]] = [
         lambda: begun.scan_plan(table),
-        lambda: begun.rows.truncate(table),
-        lambda: begun.inlined_deletes(table),
+        lambda: begun.rows_to_end(table),
         lambda: begun.base.compaction_plan(table),
         lambda: begun.base.flush_plan(table),
         lambda: begun.base.change_plan(table, 2),

@@ -35,7 +35,7 @@ def test_a_commit_without_staged_changes_creates_no_snapshot(lake: LakeCatalog) 
     transaction = lake.begin()
     transaction.objects.put_table(table)
     transaction.objects.put_schema(transaction.schema("main"))  # type: ignore[arg-type]
-    transaction.rows.truncate(table)
+    transaction.rows.truncate(table, has_rows=transaction.rows_to_end(table).exist)
     transaction.rows.depends_on_rows(table)
     transaction.set_commit_message("me", "nothing")
     assert not transaction.has_changes
@@ -432,7 +432,7 @@ def test_files_are_kept_if_the_outcome_of_the_commit_is_unknown(lake: LakeCatalo
     def fail(_connection: Any) -> None:
         raise OperationalError("COMMIT", {}, Exception("server closed the connection unexpectedly"))
 
-    engine = lake._database._writing_engine
+    engine = lake._database._engine
     event.listen(engine, "commit", fail)
     with pytest.raises(EngineError, match="not known whether the snapshot exists"):
         transaction.commit()

@@ -42,11 +42,12 @@ def end_all_rows(context: Context, table: Table) -> None:
     """
     transaction = context.transaction
     transaction.require_writable()
-    inlined = transaction.inlined_deletes(table)
-    written = write_deletes(inlined, table.path, encrypted=context.catalog.encrypted)
+    found = transaction.rows_to_end(table)
+    written = write_deletes(found.inlined_deletes, table.path, encrypted=context.catalog.encrypted)
+    entries = sum(each.entries for each in found.inlined_deletes)
+    deletes = Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None
     try:
-        entries = sum(each.entries for each in inlined)
-        transaction.rows.truncate(table, Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None)
+        transaction.rows.truncate(table, deletes, has_rows=found.exist)
     except BaseException:
         remove((), written)
         raise

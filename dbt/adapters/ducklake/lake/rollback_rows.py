@@ -156,7 +156,7 @@ def _flush_inlined_deletes(context: Context, earlier: Table, found: Difference, 
     """Write the inlined deletes of the table's files to delete files."""
     if not any(file.inlined_deletes for file in found.ended):
         return None
-    deletes = context.transaction.inlined_deletes(earlier)
+    deletes = context.transaction.rows_to_end(earlier).inlined_deletes
     files = write_deletes(deletes, earlier.path, encrypted=context.catalog.encrypted)
     written += [file.path for file in files]
     return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)

@@ -49,6 +49,8 @@ class Watch:
     def __init__(self) -> None:
         self._running: set[RunningWork] = set()
         self._changed = threading.Condition()
+        self._wakes = 0.0
+        """When the thread looks again, by `time.monotonic`."""
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -59,7 +61,8 @@ class Watch:
             if self._thread is None or not self._thread.is_alive():  # it is not alive in a forked process
                 self._thread = threading.Thread(target=self._report, name="dbt-ducklake-progress", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            if work.due < self._wakes:  # otherwise not, because a thread that wakes delays each statement by half a millisecond
+                self._changed.notify()
         try:
             yield
         finally:
@@ -75,12 +78,13 @@ class Watch:
             each.report(time.monotonic())
 
     def _due(self) -> list[RunningWork]:
-        """Return what is due; if nothing is, wait until something is or the set changes, and return an empty list."""
+        """Return what is due; if nothing is, wait until something is, at most until new work can be, and return an empty list."""
         with self._changed:
             now = time.monotonic()
             due = [each for each in self._running if each.due <= now]
             if not due:
-                self._changed.wait(min((each.due - now for each in self._running), default=None))
+                self._wakes = min((each.due for each in self._running), default=now + FIRST_SECONDS)
+                self._changed.wait(self._wakes - now)
             return due
 
 

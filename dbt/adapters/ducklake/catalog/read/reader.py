@@ -26,6 +26,7 @@ from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
 from .history import require_not_expired
 from .net_changes import read_net_changes
 from .rollback_plan import RollbackPlan, read_rollback_plan
+from .row_state import has_rows
 from .scan_plan import CommittedRows, read_files, read_rows
 from .view import CatalogView
 
@@ -145,10 +146,11 @@ class SnapshotReader(CatalogView):
         with self._reading() as connection:
             return read_flush_plan(connection, table, self.snapshot.snapshot_id)
 
-    def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
-        """Return the inlined deletes of the table's files."""
+    def rows_to_end(self, table: Table) -> RowsToEnd:
+        """Return what ends if all rows of a table are deleted."""
+        snapshot_id = self.snapshot.snapshot_id
         with self._reading() as connection:
-            return read_inlined_deletes(connection, table, self.snapshot.snapshot_id)
+            return RowsToEnd(has_rows(connection, table.table_id, snapshot_id), read_inlined_deletes(connection, table, snapshot_id))
 
     def rollback_plan(self, table: Table, until: Snapshot | None = None) -> RollbackPlan:
         """Return the plan for restoring this snapshot of a table after the snapshot `until`; with None as a new table."""
@@ -164,6 +166,16 @@ class SnapshotReader(CatalogView):
         with self._cache.database.reading() as connection:
             require_not_expired(connection, self._cache.database, self.snapshot.snapshot_id)
             yield connection
+
+
+@dataclass(frozen=True)
+class RowsToEnd:
+    """What ends if all rows of a table are deleted."""
+
+    exist: bool = False
+    """Whether the table has a data file or an inlined row."""
+    inlined_deletes: tuple[InlinedDeletes, ...] = ()
+    """The inlined deletes of its files."""
 
 
 @dataclass(frozen=True)

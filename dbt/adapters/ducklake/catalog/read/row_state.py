@@ -12,7 +12,6 @@ from ..store import tables as t
 from ..store.database import Database
 from ..store.inlined import registered, with_rows
 from ..store.row_rules import checked
-from .history import require_not_expired
 
 _MIN_ROWS = 10_000
 """Files with fewer rows are mostly overhead."""
@@ -41,14 +40,12 @@ def read_table_stats(connection: Connection, table_id: int) -> TableStats:
     return TableStats(row.record_count, row.next_row_id, row.file_size_bytes, True)
 
 
-def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
+def has_rows(connection: Connection, table_id: int, snapshot_id: int) -> bool:
     """Whether a table has a visible data file or inlined row; a file whose rows are all deleted counts."""
-    with database.reading() as connection:
-        require_not_expired(connection, database, snapshot_id)
-        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
-        if connection.execute(query.limit(1)).first() is not None:
-            return True
-        return bool(with_rows(connection, [name for name, _ in registered(connection, table_id)], snapshot_id))
+    query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
+    if connection.execute(query.limit(1)).first() is not None:
+        return True
+    return bool(with_rows(connection, [name for name, _ in registered(connection, table_id)], snapshot_id))
 
 
 def next_row_id(database: Database, table_id: int) -> int:

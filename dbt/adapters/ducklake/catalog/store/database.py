@@ -5,7 +5,7 @@ All queries of a reading transaction see the same state of the catalog. A writin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,13 +54,11 @@ class Database:
         self.schema = location.metadata_schema or self.dialect.default_schema
         self.older_catalog: OlderCatalog | None = None
         """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
-        self._engine = self._create_engine(self.dialect.engine_options)
-        writing = self.dialect.writing_engine_options
-        self._writing_engine = self._engine if writing is None else self._create_engine(writing)
+        self._engine = self._create_engine()
 
-    def _create_engine(self, options: Mapping[str, Any]) -> Engine:
+    def _create_engine(self) -> Engine:
         try:
-            engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, **options)
+            engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, **self.dialect.engine_options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.extra}]'"
@@ -142,7 +140,7 @@ class Database:
     @contextmanager
     def creating(self) -> Iterator[Connection]:
         """Open a writing transaction for which the metadata tables need not exist."""
-        with self._translated(), self._writing_engine.connect() as plain:
+        with self._translated(), self._engine.connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
             with self.dialect.write_lock(connection), connection.begin(), naming_damaged_rows(connection):
                 yield connection
@@ -167,7 +165,6 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
-        self._writing_engine.dispose()
 
     def _translate_statement(
         self, _connection: Connection, statement: Any, multiparams: Any, params: Any, _options: Any

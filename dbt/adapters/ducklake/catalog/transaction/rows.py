@@ -9,10 +9,8 @@ from ...errors import StatementError
 from ...format.compaction import Compaction
 from ...format.files import ColumnFilter, ColumnStats, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
-from ..read.row_state import base_has_rows
 from ..read.view import CatalogView
 from ..staged import Flush, RewriteWithId, RowChanges
-from ..store.database import Database
 from .staging import Staging
 
 
@@ -22,14 +20,12 @@ class RowStaging:
     Args:
         view: the lake with the staged changes.
         staging: the staged changes.
-        database: the catalog database.
         next_row_id: returns the first row id of the staged rows of a table.
     """
 
-    def __init__(self, view: CatalogView, staging: Staging, database: Database, next_row_id: Callable[[Table], int]) -> None:
+    def __init__(self, view: CatalogView, staging: Staging, next_row_id: Callable[[Table], int]) -> None:
         self._view = view
         self._staging = staging
-        self._database = database
         self._next_row_id = next_row_id
 
     def add_files(self, table: Table, files: Sequence[WrittenFile]) -> None:
@@ -103,26 +99,24 @@ class RowStaging:
         """
         self._put_alone(table, RowChanges(compaction=compaction))
 
-    def truncate(self, table: Table, deletes: Flush | None = None) -> None:
+    def truncate(self, table: Table, deletes: Flush | None = None, *, has_rows: bool = True) -> None:
         """Stage the delete of all rows; files staged for the table are abandoned.
 
         Args:
             table: the table.
-            deletes: delete files that replace the table's `inlined_deletes`.
+            deletes: delete files that replace the table's inlined deletes.
+            has_rows: whether the table has committed rows that this transaction has not deleted.
         """
         self._staging.require_open()
         changes = self._staging.rows_of(table)
         if deletes is not None:
             for file in deletes.written():
                 self._staging.files[file.path] = None
-        ends = table.table_id >= 0 and (
-            changes.ends_something or base_has_rows(self._database, table.table_id, self._view.snapshot.snapshot_id)
-        )
         self._staging.put_rows(
             table,
             RowChanges(
                 truncated=table.table_id >= 0,
-                ends_something=ends,
+                ends_something=changes.ends_something or (table.table_id >= 0 and has_rows),
                 depends_on_rows=changes.depends_on_rows,
                 reserved_row_ids=changes.reserved_row_ids,
                 flush=changes.flush or deletes,

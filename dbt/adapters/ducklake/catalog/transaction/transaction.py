@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import StatementError
-from ...format.files import ColumnFilter, Filters, InlinedDeletes, ScanPlan, WriteOptions
+from ...format.files import ColumnFilter, Filters, ScanPlan, WriteOptions
 from ...format.objects import Macro, Relation, Snapshot, Table, View
 from ...format.options import Options
 from ..commit.commit import CommitProgress, commit, require_committable
 from ..commit.options import read_options
 from ..read.definitions import Definitions
 from ..read.overlay import staged_scan_plan
-from ..read.reader import DefinitionCache, SnapshotReader
+from ..read.reader import DefinitionCache, RowsToEnd, SnapshotReader
 from ..read.row_state import next_row_id, row_bytes
 from ..read.view import CatalogView
 from ..staged import CommitMessage, RowChanges, Staged, put
@@ -54,12 +54,13 @@ class Transaction(CatalogView):
         self._cache = cache
         self._retry = retry
         self._staging = staging
+        self._stored_options: Options | None = None
         self.serializable = serializable
         self.reads = ReadSet()
         """What the transaction has read."""
         self.objects = ObjectStaging(self, self.base, self._staging, cache.data_path)
         """Stages changes to definitions and options."""
-        self.rows = RowStaging(self, self._staging, cache.database, self._next_row_id)
+        self.rows = RowStaging(self, self._staging, self._next_row_id)
         """Stages changes to rows."""
 
     is_shared = False
@@ -84,11 +85,11 @@ class Transaction(CatalogView):
         first = self._next_row_id(table) if changes.adds_rows else 0
         return staged_scan_plan(self.base, table, changes, within, first)
 
-    def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
-        """Return the inlined deletes of the table's committed files; none if this transaction has truncated it."""
+    def rows_to_end(self, table: Table) -> RowsToEnd:
+        """Return what ends if all committed rows of a table are deleted; nothing if this transaction has truncated it."""
         if table.table_id < 0 or self._staging.rows_of(table).truncated:
-            return ()
-        return self.base.inlined_deletes(table)
+            return RowsToEnd()
+        return self.base.rows_to_end(table)
 
     def record_read(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
         """Record that a query reads the rows of a table that pass all filters; if the id is None, all rows of any table."""
@@ -104,9 +105,11 @@ class Transaction(CatalogView):
         return row_bytes(self._cache.database, table.table_id, self.snapshot.snapshot_id) if table.table_id >= 0 else None
 
     def options(self) -> Options:
-        """Return the current options of the lake, with the staged ones."""
-        with self._cache.database.reading() as connection:
-            return read_options(connection).with_rows(self.staged.options.values())
+        """Return the options of the lake when the transaction first needed them, with the staged ones."""
+        if self._stored_options is None:
+            with self._cache.database.reading() as connection:
+                self._stored_options = read_options(connection)
+        return self._stored_options.with_rows(self.staged.options.values())
 
     def write_options(self, table: Table) -> WriteOptions:
         """Return the options for writing data files of a table."""

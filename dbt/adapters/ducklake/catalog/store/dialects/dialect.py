@@ -121,9 +121,6 @@ class CatalogDialect:
     """Begins a writing transaction: waits for other writers, then sees everything that they committed; not necessary if `write_lock` or
     `prepare_engine` does it. The second argument is the schema of the metadata tables, if any."""
 
-    writing_engine_options: Mapping[str, Any] | None = None
-    """Keyword arguments of `create_engine` for writing transactions, if they need other connections than reading ones."""
-
     text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
     """The type of a string of any length."""
 

@@ -5,6 +5,7 @@ SQLite has no types for timestamps, uuids and booleans. DuckDB stores them as te
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from datetime import datetime, timezone
@@ -14,7 +15,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, cast, event, func, type_coerce
 from sqlalchemy.dialects.sqlite import BLOB
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import BIGINT, NUMERIC, VARCHAR, Double
 
 from .dialect import CatalogDialect, inlined_types_for
@@ -53,19 +55,31 @@ def read_timestamp(value: Any) -> datetime:
 def _prepare(engine: Engine, read_only: bool) -> None:
     """Begin transactions here, because the driver's own transaction handling begins them too late to take the write lock first."""
 
+    def is_protected() -> bool:
+        return not os.access(str(engine.url.database), os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
     @event.listens_for(engine, "connect")
-    def _connect(connection: sqlite3.Connection, _record: object) -> None:
+    def _connect(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
+        record.info["protected"] = is_protected()
         connection.isolation_level = None
         connection.execute("PRAGMA cache_spill = OFF")  # a spill would block this process's own readers before the commit
         if read_only:
             connection.execute("PRAGMA query_only = ON")
+
+    @event.listens_for(engine, "checkout")
+    def _reopen(_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+        """Replace a connection that was opened while the file was write-protected, because SQLite never writes through it."""
+        if record.info["protected"] and not is_protected():
+            raise DisconnectionError
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         options = connection.get_execution_options()
         writes = options.get("ducklake_writes", False)
         seconds = BUSY_TIMEOUT_SECONDS if writes or options.get("ducklake_retried", False) else READ_TIMEOUT_SECONDS
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+        if connection.info.get("busy_timeout") != seconds:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            connection.info["busy_timeout"] = seconds
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
@@ -91,8 +105,6 @@ SQLITE = CatalogDialect(
     read_timestamp=read_timestamp,
     comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # strings with a space compare by time
     engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "pool_size": 16, "max_overflow": 32}),
-    # SQLite opens a file that is write-protected for reading only, and such a connection stays so. A commit therefore opens its own.
-    writing_engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "poolclass": NullPool}),
     prepare_engine=_prepare,
     is_write_conflict=_is_write_conflict,
     inlined_types=inlined_types_for(BIGINT(), VARCHAR(), BLOB()),
