@@ -195,9 +195,37 @@ def cluster(user: str | None, workers: int = 2) -> Iterator[Cluster]:
         yield Cluster(url, master, started)
 
 
+@dataclass
+class ConnectServer:
+    """A Spark Connect server, which keeps its port when it starts again."""
+
+    machines: Machines
+    arguments: list[str]
+    environment: Mapping[str, str]
+    port: int = 0
+    starts: int = 0
+
+    @property
+    def address(self) -> str:
+        return f"sc://127.0.0.1:{self.port}"
+
+    def start(self) -> Daemon:
+        self.starts += 1
+        arguments = ["org.apache.spark.deploy.SparkSubmit", "--class", CONNECT_SERVER, *self.arguments]
+        arguments += ["--conf", f"spark.connect.grpc.binding.port={self.port}", "spark-internal"]
+        server = self.machines.start(f"connect{self.starts}", arguments, {"SPARK_DAEMON_MEMORY": "768m", **self.environment})
+        self.port = int(server.await_line(r"Spark Connect server started at: \S*:(\d+)\s")[1])
+        return server
+
+    def restart(self) -> None:
+        """Kill the process, and start another one."""
+        self.machines.daemons[-1].kill()
+        self.start()
+
+
 @contextmanager
-def connect_server(master: str, user: str | None, config: Mapping[str, str], environment: Mapping[str, str]) -> Iterator[str]:
-    """Run a Spark Connect server, and yield its address.
+def connect_server(master: str, user: str | None, config: Mapping[str, str], environment: Mapping[str, str]) -> Iterator[ConnectServer]:
+    """Run a Spark Connect server.
 
     Args:
         master: the master of its Spark.
@@ -205,15 +233,14 @@ def connect_server(master: str, user: str | None, config: Mapping[str, str], env
         config: the Spark settings of the server.
         environment: further environment variables.
     """
-    settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0", "spark.ui.enabled": "false"}
+    settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.ui.enabled": "false"}
     settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.extraJavaOptions": QUICK_JAVA, **config}
     with machines(user) as starter:
         if "spark.jars" in settings:  # the user may not be able to read the files of the tests
             jars = starter.folder / "jars"
             jars.mkdir()
             settings["spark.jars"] = ",".join(shutil.copy(jar, str(jars)) for jar in settings["spark.jars"].split(","))
-        arguments = ["org.apache.spark.deploy.SparkSubmit", "--master", master, "--class", CONNECT_SERVER]
-        arguments += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-        server = starter.start("connect", [*arguments, "spark-internal"], {"SPARK_DAEMON_MEMORY": "768m", **environment})
-        port = server.await_line(r"Spark Connect server started at: \S*:(\d+)\s")[1]
-        yield f"sc://127.0.0.1:{port}"
+        conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+        server = ConnectServer(starter, ["--master", master, *conf], environment)
+        server.start()
+        yield server

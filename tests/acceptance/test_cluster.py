@@ -240,8 +240,8 @@ def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Proje
 def test_connect_in_short(project: Project) -> None:
     pytest.importorskip("grpc")
     with (
-        connect_server("local[2]", None, {}, {"PYSPARK_PYTHON": bare_python()}) as remote,
-        in_folder(project, {"remote": remote}) as shared,
+        connect_server("local[2]", None, {}, {"PYSPARK_PYTHON": bare_python()}) as server,
+        in_folder(project, {"remote": server.address}) as shared,
     ):
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
@@ -255,8 +255,8 @@ def test_an_encrypted_lake_on_a_cluster_and_over_connect(project: Project, monke
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
     with (
-        connect_server("local[2]", None, {}, {"PYSPARK_PYTHON": sys.executable}) as remote,
-        in_folder(project, {"remote": remote}, encrypted=True) as shared,
+        connect_server("local[2]", None, {}, {"PYSPARK_PYTHON": sys.executable}) as server,
+        in_folder(project, {"remote": server.address}, encrypted=True) as shared,
     ):
         shared.project.dbt("build", "--vars", "run: two")
         check_rows(shared, "two")
@@ -292,8 +292,8 @@ def test_connect_to_a_cluster_that_shares_only_an_object_store(
     variables = s3_keys | {"PYSPARK_PYTHON": bare_python()}
     with (
         cluster(other_user()) as running,
-        connect_server(running.url, other_user(), settings, variables) as remote,
-        in_store(project, s3_endpoint, lambda _: {"remote": remote}) as shared,
+        connect_server(running.url, other_user(), settings, variables) as server,
+        in_store(project, s3_endpoint, lambda _: {"remote": server.address}) as shared,
     ):
         play(shared)
         rows = shared.read(EVENTS)

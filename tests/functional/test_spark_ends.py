@@ -11,6 +11,7 @@ import pytest
 
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 
+ROOT = Path(__file__).parents[2]
 MODELS = {
     "a_first.sql": "{{ config(materialized='table') }} select id from range(100)",
     "b_ends.py": "def model(dbt, session):\n    session.sparkContext._jvm.java.lang.Runtime.getRuntime().halt(3)\n    return dbt.ref('a_first')\n",
@@ -89,6 +90,47 @@ for _ in range(2):
         workers = lake.spark().range(1).rdd.map(lambda row: sys.executable).collect()
         assert workers == [sys.executable], workers
 """
+CONNECT = """
+import time
+import pytest
+from dbt.adapters.ducklake.errors import EngineError
+from dbt.adapters.ducklake.session import Lake, LakeSettings
+from dbt.adapters.ducklake.spark.session import runtime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from tests.clusters import connect_server
+
+manager = "spark.connect.session.manager"
+timeouts = {f"{manager}.defaultSessionTimeout": "4s", f"{manager}.maintenanceInterval": "500ms"}
+with (
+    connect_server("local[2]", None, timeouts, {}) as server,
+    SparkRuntime(SparkSettings(remote=server.address)) as spark,
+):
+    lake = Lake.open(LakeSettings("sqlite:///lake.sqlite", "data/"), spark).session("main")
+    lost = pytest.raises(EngineError, match="The Spark Connect server has closed the session: it was restarted, or the session was idle")
+    lake.execute("CREATE TABLE t AS SELECT id FROM range(100)")
+    lake.execute("CREATE TEMPORARY VIEW few AS SELECT id FROM t WHERE id < 10")
+    lake.execute("SET spark.sql.session.timeZone = America/New_York")
+
+    time.sleep(6)
+    with lost:
+        lake.execute("SELECT count(*) FROM few")
+    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]
+
+    runtime.IDLE_SECONDS = 2
+    time.sleep(6)
+    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]  # found before the statement
+
+    lake.execute("BEGIN")
+    lake.execute("DELETE FROM t WHERE id < 5")
+    server.restart()
+    runtime.IDLE_SECONDS = 60
+    with lost:
+        lake.execute("INSERT INTO t SELECT id + 1000 FROM t WHERE id < 25")
+    lake.execute("INSERT INTO t SELECT id + 1000 FROM t WHERE id < 25")
+    lake.execute("COMMIT")
+    assert lake.execute("SELECT count(*), max(id) FROM t").fetch() == [(115, 1024)]
+"""
 
 
 def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
@@ -118,6 +160,21 @@ def test_the_next_node_starts_spark_again_after_it_ran_out_of_memory_or_was_stop
 @pytest.mark.nightly
 def test_a_session_goes_on_after_spark_has_ended(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.nightly
+def test_a_session_goes_on_after_a_connect_server_has_closed_it(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, [ROOT, *filter(None, sys.path)]))},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

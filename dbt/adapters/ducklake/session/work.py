@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CancelledError, DuckLakeError, EngineError
 from ..run.environment import SessionState
-from ..spark.errors import lost_spark, translate
+from ..spark.errors import lost_session, lost_spark, translate
+from ..spark.session.connect import is_connect
 from ..spark.session.node_settings import PreviousSettings, apply_settings, node_settings, restore_settings
 from ..spark.session.progress import Progress, ProgressSource, progress_source
 from ..spark.session.runtime import SparkRuntime
@@ -37,6 +38,8 @@ class SparkWork:
         self.group = f"dbt-ducklake-{next(SparkWork._numbers)}"
         self._state = state
         self._spark: SparkSession | None = None
+        self._last_used = 0.0
+        """The end of the last statement, by `time.monotonic`."""
         self._settings: dict[str, str] = {}
         self._previous_settings: PreviousSettings = {}
         self._scopes: ExitStack | None = None
@@ -59,11 +62,12 @@ class SparkWork:
         """Whether the next statement belongs to an open transaction."""
 
     def spark(self) -> SparkSession:
-        """Return this session's Spark session; the first call starts Spark if it is not running, or if its process has ended."""
+        """Return this session's Spark session; the first call starts Spark if it is not running, or if it has ended."""
         if self._spark is None:
             session = self.runtime.session()
             self._previous_settings = apply_settings(session, self._settings)
             self._spark, self._progress = session, progress_source(session)
+            self._last_used = time.monotonic()
         if self._scopes is not None and self._scope is None:
             self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self._description))
         return self._spark
@@ -94,13 +98,13 @@ class SparkWork:
         self.runtime.cancel(self.group)
 
     def require_spark(self, error: Exception) -> None:
-        """Raise the error that Spark has ended, if that is why a statement has failed; the next statement starts Spark again.
+        """Raise the error that Spark has ended, if that is why a statement has failed; the next statement starts Spark or a session again.
 
         Raises:
-            EngineError: Spark has stopped or its process has ended.
+            EngineError: Spark has stopped, its process has ended, or a Spark Connect server has closed the session.
         """
-        if self._spark is not None and not self._cancelled.is_set() and self.runtime.has_stopped(self._spark):
-            raise lost_spark() from error
+        if self._spark is not None and not self._cancelled.is_set() and self.runtime.has_stopped(self._spark, error):
+            raise (lost_session() if is_connect(self._spark) else lost_spark()) from error
 
     def _require_not_cancelled(self) -> None:
         if self._cancelled.is_set():
@@ -126,7 +130,7 @@ class SparkWork:
         if not self.in_transaction:
             self._cancelled.clear()
         self._description = description
-        if self._spark is not None and self.runtime.has_lost(self._spark):
+        if self._spark is not None and self.runtime.has_lost(self._spark, time.monotonic() - self._last_used):
             lost_rows = self.in_transaction and bool(self._state.cached)
             self._spark, self._previous_settings = None, {}
             self._state.forget_spark()
@@ -141,5 +145,6 @@ class SparkWork:
                 raise
             raise translate(error, self._state.registry.user_names) from error
         finally:
+            self._last_used = time.monotonic()
             self._scopes = None
             self._scope = None

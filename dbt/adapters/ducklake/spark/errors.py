@@ -134,6 +134,14 @@ def lost_spark() -> EngineError:
     )
 
 
+def lost_session() -> EngineError:
+    """Return the error of a statement whose session the Spark Connect server has closed."""
+    return EngineError(
+        "The Spark Connect server has closed the session: it was restarted, or the session was idle for too long "
+        "(`spark.connect.session.manager.defaultSessionTimeout` of the server). Run the statement or node again (`dbt retry`)"
+    )
+
+
 def require_plan(lines: Sequence[str], names: Mapping[str, str]) -> None:
     """Require that EXPLAIN has returned a plan; Spark returns an error of the explained statement as the plan.
 

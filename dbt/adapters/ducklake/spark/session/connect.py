@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_LOST_SESSION = re.compile(r"\[(?:INVALID_HANDLE\.SESSION_(?:CHANGED|CLOSED|NOT_FOUND)|NO_ACTIVE_SESSION)\]")
+
+
 def is_connect(session: SparkSession) -> bool:
     """Whether the session is a Spark Connect client, without access to a JVM."""
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def is_lost_session(error: Exception) -> bool:
+    """Whether an error says that the server does not have the session any more."""
+    return _LOST_SESSION.search(str(error)) is not None
+
+
+def has_closed(session: SparkSession) -> bool:
+    """Ask the server whether it has closed a session. Another error is left to the next statement."""
+    try:
+        session.conf.get("spark.sql.ansi.enabled")
+    except Exception as error:
+        return is_lost_session(error)
+    return False
 
 
 def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSession:

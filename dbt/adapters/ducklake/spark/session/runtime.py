@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import EngineError
 from .application import Application
-from .connect import is_connect
+from .connect import has_closed, is_connect, is_lost_session
 from .java import require_pair
 from .jvm import cache_names
 from .scopes import Scope, Scopes
@@ -22,6 +22,8 @@ from .temporary_folder import TemporaryFolder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+IDLE_SECONDS = 60.0
+"""After this time without a statement, a Spark Connect server is asked whether it still has the session."""
 SCRATCH = "spark.dbt.ducklake.scratch"
 """The session setting for a temporary directory that both this process and the driver's JVM can use; not set with Spark Connect."""
 
@@ -40,7 +42,7 @@ class SparkRuntime:
         self.application = Application(self._settings, owner, self._given, self.stop)
         self._scratch: TemporaryFolder | None = None
         self._clients: weakref.WeakSet[SparkSession] = weakref.WeakSet()
-        """The sessions of Spark Connect. Python cannot close their connections after its threads have ended: it would wait for ever."""
+        """The usable sessions of Spark Connect. `stop` closes their connections, because Python would wait for ever to do so at its end."""
         self._scopes = Scopes()
         self._lock = threading.RLock()
 
@@ -72,19 +74,40 @@ class SparkRuntime:
             self._configure(session)
             return session
 
-    def has_lost(self, session: SparkSession) -> bool:
-        """Whether the process that a session of this runtime needs has ended. Only known if this Python process started it."""
+    def has_lost(self, session: SparkSession, idle_seconds: float = 0) -> bool:
+        """Whether a session of this runtime cannot be used any more.
+
+        The end of Spark's process is only known if this Python process started it. A Spark Connect server is only asked after a while.
+
+        Args:
+            session: the session.
+            idle_seconds: the time since its last statement.
+        """
+        if is_connect(session):
+            if idle_seconds > IDLE_SECONDS and session in self._clients and has_closed(session):
+                self._forget(session)
+            return session not in self._clients
         with self._lock:
-            if self._given is not None or is_connect(session):
+            if self._given is not None:
                 return False
             base = self.application.base
             return self.application.has_ended or base is None or session.sparkContext is not base.sparkContext
 
-    def has_stopped(self, session: SparkSession) -> bool:
+    def has_stopped(self, session: SparkSession, error: Exception) -> bool:
         """Whether an error of a session came from the end of Spark. A Spark that has stopped is ended, if it was started here."""
+        if is_connect(session):
+            if is_lost_session(error):
+                self._forget(session)
+            return session not in self._clients
         with self._lock:
             self.application.end_stopped()
             return self.has_lost(session)
+
+    def _forget(self, client: SparkSession) -> None:
+        """Close the connection of a session that the Spark Connect server has closed."""
+        self._clients.discard(client)
+        with contextlib.suppress(Exception):
+            client.client.close()
 
     def start_early(self) -> None:
         """Start Spark in another thread, so that a later `session` waits less. An error is left to `session`, which tries again."""
