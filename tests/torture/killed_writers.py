@@ -6,14 +6,18 @@ Then WRITERS processes, each fourth of them DuckDB, commit COMMITS times each. K
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
 import subprocess
-import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import duckdb
@@ -90,26 +94,44 @@ WITHOUT_SPARK: tuple[Writer, ...] = (insert_constants, load_seed, change_definit
 WITH_SPARK: tuple[Writer, ...] = (*WITHOUT_SPARK, build_table, insert_query, merge)
 
 
-def write(place: CatalogPlace, kinds: Sequence[Writer], seed: int) -> None:
-    """Commit one transaction after the other, and print the number of each before and after its commit, until this process is killed."""
+@dataclass(frozen=True)
+class Begun:
+    """A transaction begins."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A transaction is committed."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The writer ends with an error."""
+
+    traceback: str
+
+
+def write(place: CatalogPlace, kinds: Sequence[Writer], seed: int, number: int, reports: Connection) -> None:
+    """Commit one transaction after the other, from `number` on, and report each before it begins and after its commit."""
+    os.setsid()  # a group of its own, with its Java
     chance = random.Random(seed)
     spark = SparkSettings(master="local[2]", fast_start=True)
-    with place.lake(spark=spark, retry=RetrySettings(max_retry_count=50, backoff=1)) as lake, lake.session() as session:
-        with session.reading() as transaction:
-            log = transaction.find("main", "log")
-        assert log is not None
-        number = int(os.environ["FIRST_NUMBER"])
-        if kinds is WITH_SPARK:
-            session.execute("SELECT count(*) FROM log").fetch()
-        while True:
-            kind = chance.choice(kinds)
-            print(number, kind.__name__, flush=True)
-            session.begin()
-            session.execute(f"INSERT INTO log VALUES ({number}, '{kind.__name__}')")
-            kind(session, number, random.Random(seed + number))
-            session.commit()
-            print("committed", flush=True)
-            number += 1
+    try:
+        with place.lake(spark=spark, retry=RetrySettings(max_retry_count=50, backoff=1)) as lake, lake.session() as session:
+            if len(kinds) > len(WITHOUT_SPARK):
+                session.execute("SELECT count(*) FROM log").fetch()
+            while True:
+                kind = chance.choice(kinds)
+                reports.send(Begun())
+                session.begin()
+                session.execute(f"INSERT INTO log VALUES ({number}, '{kind.__name__}')")
+                kind(session, number, random.Random(seed + number))
+                session.commit()
+                reports.send(Committed())
+                number += 1
+    except BaseException:
+        reports.send(Failed(traceback.format_exc()))
+        raise
 
 
 def append(place: CatalogPlace, writer: int, with_duckdb: bool) -> None:
@@ -121,8 +143,7 @@ def append(place: CatalogPlace, writer: int, with_duckdb: bool) -> None:
                 try:
                     connection.execute(f"INSERT INTO lake.main.log VALUES ({i}, '{writer}')")
                     break
-                except duckdb.Error as error:  # it gives up after a number of conflicts, and then has not committed
-                    print(str(error).partition("\n")[0], flush=True)
+                except duckdb.Error:  # it gives up after a number of conflicts, and then has not committed
                     time.sleep(0.2)
         return
     with place.lake(retry=RetrySettings(max_retry_count=200, backoff=1)) as lake, lake.session() as session:
@@ -145,16 +166,14 @@ def place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Cata
     return found
 
 
-def start(*arguments: object, **variables: object) -> subprocess.Popen[str]:
-    """Start this module in a process that leads a group, with its Java."""
-    command = [sys.executable, "-m", "tests.torture.killed_writers", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **{name: str(value) for name, value in variables.items()}}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+PROCESSES = multiprocessing.get_context("forkserver")
+"""Forks each process from one that has imported this module, which takes longer than most transactions."""
+PROCESSES.set_forkserver_preload([__name__])
 
 
-def kill(process: subprocess.Popen[str], everything: bool) -> None:
+def kill(pid: int, everything: bool) -> None:
     """Kill a process, alone or with its Java."""
-    os.killpg(process.pid, signal.SIGKILL) if everything else os.kill(process.pid, signal.SIGKILL)
+    os.killpg(pid, signal.SIGKILL) if everything else os.kill(pid, signal.SIGKILL)
 
 
 def state(place: CatalogPlace) -> tuple[int, ...]:
@@ -180,21 +199,27 @@ def state(place: CatalogPlace) -> tuple[int, ...]:
     return found
 
 
-def one_kill(place: CatalogPlace, kinds: str, committed: int, chance: random.Random) -> tuple[int, str]:
+def one_kill(place: CatalogPlace, kinds: Sequence[Writer], committed: int, chance: random.Random) -> tuple[int, str]:
     """Kill a writer, and return the number of transactions that are in the lake, and what happened."""
-    process = start("write", place.path, place.data_path, kinds, chance.randrange(1 << 30), FIRST_NUMBER=committed + 1)
-    assert process.stdout is not None
-    lines = []
+    received, sent = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=write, args=(place, kinds, chance.randrange(1 << 30), committed + 1, sent))
+    process.start()
+    sent.close()
+    reports = []
     for _ in range(2 * chance.randint(0, 3) + 1):
-        lines.append(process.stdout.readline())
-        assert lines[-1], process.communicate(timeout=TIMEOUT_SECONDS)[1]
-    time.sleep(chance.random() * (0.05 if kinds == "without" else 1.5))
-    kill(process, chance.random() < 0.5)
-    rest, errors = process.communicate(timeout=TIMEOUT_SECONDS)
-    lines += rest.splitlines(keepends=True)
-    assert "Traceback" not in errors, errors
-    acknowledged = committed + sum(line == "committed\n" for line in lines)
-    begun = committed + sum(line.endswith("\n") and line != "committed\n" for line in lines)
+        assert received.poll(TIMEOUT_SECONDS)
+        reports.append(received.recv())
+    time.sleep(chance.random() * (0.05 if kinds is WITHOUT_SPARK else 1.5))
+    assert process.pid is not None
+    kill(process.pid, chance.random() < 0.5)
+    process.join(TIMEOUT_SECONDS)
+    with suppress(EOFError, OSError):  # it may have been killed within a report
+        while True:
+            reports.append(received.recv())
+    failures = [each.traceback for each in reports if isinstance(each, Failed)]
+    assert not failures, failures[0]
+    acknowledged = committed + reports.count(Committed())
+    begun = committed + reports.count(Begun())
     count, last, debit, credit, *_ = state(place)
     assert count == last
     assert debit == credit
@@ -207,7 +232,7 @@ def one_kill(place: CatalogPlace, kinds: str, committed: int, chance: random.Ran
 def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, database: str, kinds: str) -> None:
     chance, outcomes, committed = random.Random(SEED), Counter[str](), 0
     for _ in range(KILLS if kinds == "without" else SPARK_KILLS):
-        committed, outcome = one_kill(place, kinds, committed, chance)
+        committed, outcome = one_kill(place, WITHOUT_SPARK if kinds == "without" else WITH_SPARK, committed, chance)
         outcomes[outcome] += 1
     with oracle.connect(place) as connection:
         orphans = connection.execute("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").fetchall()
@@ -243,7 +268,7 @@ def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.Fi
             if "START" in line and f"{chance.choice(list(MODELS))[:-4]} " in line:
                 break
         time.sleep(chance.random() * 2)
-        kill(process, chance.random() < 0.5)
+        kill(process.pid, chance.random() < 0.5)
         process.communicate(timeout=TIMEOUT_SECONDS)
         with oracle.connect(place) as connection:
             rows, kinds = connection.execute("SELECT count(*), count(DISTINCT number) FROM lake.main.first").fetchall()[0]
@@ -265,10 +290,12 @@ def test_no_commit_of_many_writers_is_lost_or_doubled(place: CatalogPlace) -> No
         lake.session() as session,
     ):  # if DuckDB makes the table of inlined rows, it adds no row for its schema version
         session.execute("INSERT INTO log VALUES (0, 'first')")
-    processes = [start("append", place.path, place.data_path, writer, writer % 4 == 0) for writer in range(WRITERS)]
+    processes = [PROCESSES.Process(target=append, args=(place, writer, writer % 4 == 0)) for writer in range(WRITERS)]
     for process in processes:
-        output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
-        assert process.returncode == 0, output + errors
+        process.start()
+    for process in processes:
+        process.join(TIMEOUT_SECONDS)
+        assert process.exitcode == 0
     with oracle.connect(place) as connection:
         rows = connection.execute("SELECT kind, number FROM lake.main.log").fetchall()
     expected = [(str(writer), number) for writer in range(WRITERS) for number in range(COMMITS)]
@@ -276,12 +303,3 @@ def test_no_commit_of_many_writers_is_lost_or_doubled(place: CatalogPlace) -> No
     with place.open() as catalog, duckdb.connect() as plain:
         assert Invariants(catalog, plain).violations() == []
     print(f"{len(rows)} commits of {WRITERS} processes")
-
-
-if __name__ == "__main__":
-    task, path, data_path, *more = sys.argv[1:]
-    here = CatalogPlace(path, data_path)
-    if task == "write":
-        write(here, WITH_SPARK if more[0] == "with" else WITHOUT_SPARK, int(more[1]))
-    else:
-        append(here, int(more[0]), more[1] == "True")
