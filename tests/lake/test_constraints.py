@@ -85,6 +85,14 @@ def test_constraints_follow_column_changes_and_replaced_tables(t: LakeSession) -
         assert constraints_of(reader.find("main", "t").tags) == ()
 
 
+def test_a_nested_field_of_a_check_is_kept(lake: LakeSession) -> None:
+    lake.execute("CREATE TABLE n (s STRUCT<a: INT, b: INT>, CONSTRAINT positive CHECK (s.a > 0))")
+    for change in ("DROP COLUMN s.a", "RENAME COLUMN s.a TO c"):
+        with pytest.raises(StatementError, match=r"s\.a of main\.n is part of the constraint positive"):
+            lake.execute(f"ALTER TABLE n {change}")
+    lake.execute("INSERT INTO n VALUES (named_struct('a', 1, 'b', 2))")
+
+
 def test_a_check_that_is_not_a_condition_is_refused(lake: LakeSession) -> None:
     for check in ("nosuch > 1", "a + 1"):
         with pytest.raises(StatementError):

@@ -164,6 +164,8 @@ def test_the_error_names_a_wrong_field(fields: dict[str, Any], message: str) -> 
         f"ducklake:postgres:dbname=x host=db pasword={SECRET} user=me",
         f"ducklake:postgres:dbname=x host=db Pasword='a {SECRET}' user=me",
         f"ducklake:postgres:dbname=x host=db options='-c a={SECRET}'",
+        f"postgresql://me@db/lake?password=a@{SECRET}",
+        f"postgresql://db/lake?sslpassword={SECRET}&user=me@tenant",
     ],
 )
 def test_no_secret_of_the_path_is_shown(path: str) -> None:

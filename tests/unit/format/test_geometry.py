@@ -55,6 +55,12 @@ def test_an_extent_is_the_bounding_box_and_the_set_of_types() -> None:
     assert Extent().union(extent) == extent
 
 
+@pytest.mark.parametrize("text", ["{}", '{"bbox": {}, "types": null}', '{"bbox": {}, "types": 1}', '{"bbox": [], "types": []}'])
+def test_a_damaged_extent_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not the extent"):
+        extent_of_json(text)
+
+
 def test_bounds_are_never_rounded_into_the_box() -> None:
     assert '"xmin": 4e-07' in str(extent_of([wkb_of_text("POINT (0.0000004 1)")]).to_json())
     assert extent_of([wkb_of_text("POINT (1e999 1)")]).to_json() is None

@@ -88,6 +88,15 @@ def test_a_python_value_is_converted_to_the_type_of_the_column(type_: str, value
         ("array<int>", "abc"),
         ("struct<x int>", {"z": 1}),
         ("float", 1e300),
+        ("int", "12e45678901"),
+        ("date", Decimal(20240101)),
+        ("timestamp", 20240101),
+        ("timestamptz", 20240101),
+        ("timestamp_ns", 20240101),
+        ("time", 12),
+        ("array<date>", "[20240101]"),
+        ("blob", 5),
+        ("array<blob>", "[1000000000000]"),
     ],
 )
 def test_the_error_for_a_value_that_does_not_fit_names_column_and_row(type_: str, value: object) -> None:

@@ -52,11 +52,12 @@ def extent_of_json(text: str) -> Extent:
         ValueError: the text is not an extent.
     """
     loaded = json.loads(text)
-    if not isinstance(loaded, dict) or not isinstance(loaded.get("bbox"), dict):
+    types = loaded.get("types", []) if isinstance(loaded, dict) else None
+    if not isinstance(types, list) or not isinstance(loaded.get("bbox"), dict):
         raise ValueError(f"{text!r} is not the extent of geometries")
     box = loaded["bbox"]
     axes = tuple(_axis(box.get(f"{name}min"), box.get(f"{name}max")) for name in _AXES)
-    return Extent(axes, frozenset(str(name) for name in loaded.get("types", ())))
+    return Extent(axes, frozenset(map(str, types)))
 
 
 def extent_of(values: Iterable[bytes | None]) -> Extent:

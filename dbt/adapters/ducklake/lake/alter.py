@@ -42,23 +42,22 @@ def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ..
     for path in columns:
         if if_exists and not _exists(table, path):
             continue
-        table = replace(evolution.drop_column(table, path), tags=_constraints(table, path))
+        table = replace(evolution.drop_column(table, path), tags=_tags_after(table, path))
     context.transaction.objects.put_table(table)
 
 
 def rename_column(context: Context, table: Table, path: tuple[str, ...], to: str) -> None:
     """Stage a new name for a column."""
-    context.transaction.objects.put_table(replace(evolution.rename_column(table, path, to), tags=_constraints(table, path, to)))
+    context.transaction.objects.put_table(replace(evolution.rename_column(table, path, to), tags=_tags_after(table, path, to)))
 
 
-def _constraints(table: Table, path: tuple[str, ...], to: str | None = None) -> dict[str, str]:
-    """Return the table's tags, with the column renamed to `to` in its constraints, or removed from them if `to` is None."""
-    if len(path) > 1 and to is not None:
-        to = path[0]
+def _tags_after(table: Table, path: tuple[str, ...], to: str | None = None) -> dict[str, str]:
+    """Return the table's tags after a column is renamed to `to`, or dropped if that is None: its constraints change too."""
+    column = path[0]
     try:
-        if to is not None:
-            return with_renamed_column(table.tags, path[0], to)
-        return without_column(table.tags, path[0]) if len(path) == 1 else dict(table.tags)
+        if len(path) > 1:  # the column keeps its name, but a CHECK may use the nested field
+            return with_renamed_column(table.tags, column, column)
+        return without_column(table.tags, column) if to is None else with_renamed_column(table.tags, column, to)
     except ValueError as error:
         raise StatementError(
             f"column {'.'.join(path)} of {table.schema_name}.{table.name} is part of the constraint {error}. "

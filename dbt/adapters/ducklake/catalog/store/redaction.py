@@ -20,8 +20,7 @@ _KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|\S*)")
 def redacted_url(url: str) -> str:
     """Hide the password of a URL, which may contain any character, even `@`, and all options that may be secret."""
     scheme, slashes, rest = url.partition("//")
-    credentials, at, address = _URL_PASSWORD.sub(rf"\1{HIDDEN}", rest).rpartition("@")
-    return scheme + slashes + credentials + at + _redacted(_URL_OPTION, address)
+    return scheme + slashes + _redacted(_URL_OPTION, _URL_PASSWORD.sub(rf"\1{HIDDEN}", rest))
 
 
 def redacted_pairs(text: str) -> str:

@@ -62,7 +62,8 @@ def array_of(values: Sequence[Any], column: Column, in_zone: InZone | None = Non
 def converter(column: Column, in_zone: InZone | None = None) -> Convert:
     """Return a function that converts a Python value, not None, for PyArrow and the column's type.
 
-    The function raises ValueError, TypeError or ArithmeticError for a value that does not fit.
+    The function raises ValueError, TypeError, KeyError or ArithmeticError for a value that does not fit, and StatementError for a
+    variant that is given as text.
 
     Args:
         column: the column.
@@ -91,7 +92,7 @@ def converter(column: Column, in_zone: InZone | None = None) -> Convert:
         return _rounded(leaf.unit_nanos // 1000)
     found = _CONVERTERS.get(leaf.name) or _BY_SPARK_TYPE.get(leaf.spark)
     if found is None and leaf.pattern is not None:
-        return _form(leaf.pattern)
+        return _matching(leaf.pattern)
     return found or _text
 
 
@@ -120,7 +121,7 @@ def _variant(value: Any, column: Column) -> dict[str, bytes]:
 
 
 def _plain_number(text: str) -> str:
-    """Refuse digits of other scripts, and underscores, which Python accepts in numbers and Spark does not."""
+    """Return the text without outer spaces; refuse digits of other scripts and underscores, which Python accepts and Spark does not."""
     if not text.isascii() or "_" in text:
         raise ValueError
     return text.strip()
@@ -140,7 +141,7 @@ def _number(value: Any) -> Decimal:
 def _integer(least: int, greatest: int, *, as_decimal: bool) -> Convert:
     def convert(value: Any) -> Any:
         number = value if type(value) is int else _number(value)
-        if number != int(number) or not least <= number <= greatest:
+        if not least <= number <= greatest or number != int(number):
             raise ValueError
         return Decimal(int(number)) if as_decimal else int(number)
 
@@ -186,29 +187,29 @@ def _date(value: Any) -> Any:
         return value.date()
     if isinstance(value, date):
         return value
-    nanos, _ = parse_timestamp(value.strip())
-    return parse_date(value.strip()) if "infinity" in value else nanos // DAY_NANOS
+    text = _string(value).strip()
+    return parse_date(text) if "infinity" in text else parse_timestamp(text)[0] // DAY_NANOS
 
 
 def _time(value: Any) -> Any:
-    return value if isinstance(value, time) else parse_time(value) // 1000
+    return value if isinstance(value, time) else parse_time(_string(value)) // 1000
 
 
 def _timestamp(value: Any) -> int:
     """Convert to microseconds of local time; a time zone in the value is dropped."""
     if isinstance(value, date):
         return _micros(value)
-    return parse_timestamp(value)[0] // 1000
+    return parse_timestamp(_string(value))[0] // 1000
 
 
 def _nanos(value: Any) -> int:
-    """Convert to nanoseconds of local time; infinity becomes the greatest number."""
+    """Convert to nanoseconds of local time; infinity becomes INFINITY_MICROS, and -infinity its negative."""
     if isinstance(value, date):
         return _micros(value) * 1000
-    nanos = parse_timestamp(value)[0]
+    nanos = parse_timestamp(_string(value))[0]
     if abs(nanos) >= INFINITY_MICROS:
-        if not str(value).strip().endswith("infinity"):
-            raise ValueError("timestamp_ns ends in the year 2262")
+        if not value.strip().endswith("infinity"):
+            raise ValueError("timestamp_ns has the years 1677 to 2262")
         return INFINITY_MICROS if nanos > 0 else -INFINITY_MICROS
     return nanos
 
@@ -230,7 +231,7 @@ def _instant(value: Any, in_zone: InZone | None) -> int:
         return _micros(value.astimezone(timezone.utc))
     if isinstance(value, date):
         return _micros(value)
-    nanos, offset = parse_timestamp(value)
+    nanos, offset = parse_timestamp(_string(value))
     return nanos // 1000 - (offset or 0) * 1_000_000
 
 
@@ -258,11 +259,20 @@ def _micros(value: date) -> int:
     return (timestamp - _EPOCH) // timedelta(microseconds=1)
 
 
+def _string(value: Any) -> str:
+    """Return a string as it is, and refuse other values, such as the number 20240101 for a date."""
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
 def _blob(value: Any) -> bytes:
+    if isinstance(value, int):  # `bytes` would make as many zero bytes
+        raise TypeError
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
-def _form(pattern: str) -> Convert:
+def _matching(pattern: str) -> Convert:
     """Return a function that converts to a string and checks that it matches a pattern."""
     compiled = re.compile(pattern)
 
@@ -275,7 +285,7 @@ def _form(pattern: str) -> Convert:
     return convert
 
 
-_uuid_text, _interval_text = _form(UUID), _form(INTERVAL)
+_uuid_text, _interval_text = _matching(UUID), _matching(INTERVAL)
 
 
 def _uuid(value: Any) -> str:
