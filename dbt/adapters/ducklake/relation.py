@@ -115,7 +115,7 @@ class DuckLakeRelation(BaseRelation):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether this is a Spark temporary view, which is in no schema."""
+        """Whether the rendered name has one part only: a temporary view, or a relation in the current schema."""
         return len(self.name_parts) == 1
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:

@@ -61,7 +61,7 @@ def test_a_footer_can_be_replaced(file: WrittenFile) -> None:
     assert size - length == file.size_bytes - file.footer_size
     changed = read_schema(read_footer(file.path, size, file.encryption_key))
     assert [node.field_id for node in changed.children] == [7, 1_000_000]
-    found = duckdb_files.FileToRead(duckdb_files.Place(file.path), base64.b64decode(file.encryption_key or ""), '"id", "v"')
+    found = duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), '"id", "v"')
     schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
     assert pa.Table.from_batches(duckdb_files.read_batches(duckdb_files.connect(), found, schema)) == TABLE
 
@@ -143,7 +143,7 @@ def test_a_failed_task_removes_its_files(tmp_path: Path) -> None:
 
     columns = (Column(1, "id", "int64"),)
     format_ = format_of(columns, WriteOptions(), pa.schema([("id", pa.int64())]))
-    write = duckdb_files.writer(duckdb_files.Place(f"{tmp_path}/"), format_, 1, 10, "mark: ")
+    write = duckdb_files.writer(duckdb_files.FileLocation(f"{tmp_path}/"), format_, 1, 10, "mark: ")
     with pytest.raises(Exception, match="stop"):
         list(write(failing()))
     assert list(tmp_path.iterdir()) == []
@@ -159,7 +159,7 @@ def test_workers_need_no_dbt_ducklake(file: WrittenFile, tmp_path: Path) -> None
     from pyspark import cloudpickle
 
     send_code()
-    found = duckdb_files.FileToRead(duckdb_files.Place(file.path), base64.b64decode(file.encryption_key or ""), '"id"', ("f",))
+    found = duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), '"id"', ("f",))
     read = duckdb_files.reader([[found]], pa.schema([("id", pa.int64())]), pa.schema([("name", pa.string())]), "mark: ")
     (tmp_path / "read").write_bytes(cloudpickle.dumps(read))
     (tmp_path / "tasks").write_bytes(pickle.dumps([pa.RecordBatch.from_pydict({"id": [0]})]))

@@ -189,7 +189,7 @@ class LakeCatalog:
         return Transaction(self._cache, self.latest(), self._retry, Staging(require_writable), serializable=self._settings.is_serializable)
 
     def begin_shared(self, start: Savepoint | None = None, ids: Iterator[int] | None = None) -> SharedTransaction:
-        """Begin a transaction on the newest snapshot to which other transactions add their changes.
+        """Begin a shared transaction on the newest snapshot; other transactions add their changes to it, and it commits them together.
 
         Args:
             start: staged changes of other transactions, which this one sees but does not commit.
@@ -242,12 +242,22 @@ class LakeCatalog:
             return creation_time(connection, table.table_id)
 
     def metrics(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeMetrics:
-        """Return the numbers for a report on the whole lake at a snapshot; see `read_lake_metrics`."""
+        """Return the numbers for a report on the whole lake.
+
+        Args:
+            snapshot: the snapshot.
+            bounds: ascending sizes in bytes that divide files into classes.
+            small_below: a file with fewer bytes counts as small.
+        """
         with self._database.reading() as connection:
             return read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below)
 
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
-        """Return the number and size of the data files that each of these snapshots added; see `read_written`."""
+        """Return snapshot id → number and size of the data files that it added; None if some were merged with files of other snapshots.
+
+        Args:
+            snapshots: snapshot id → ids of the tables that it changed.
+        """
         with self._database.reading() as connection:
             return read_written(connection, snapshots)
 

@@ -14,8 +14,8 @@ from ..format.identifiers import backquoted, spark_literal
 from ..format.objects import Table
 from ..format.origin import origin
 from .input_error import InputError
+from .lake_options import LakeOptions, resolved_table
 from .output import format_option, show
-from .place import Place, located
 
 _SNAPSHOT_COLUMNS = ("snapshot_id", "snapshot_time", "author", "commit_message", "node_id", "invocation_id", "changed")
 _limit_option = click.option(
@@ -28,12 +28,12 @@ _limit_option = click.option(
 @click.option("--limit", type=click.IntRange(min=0), default=1000, show_default=True, help="Show at most this many rows of each statement.")
 @format_option
 @click.pass_obj
-def sql(place: Place, statements: tuple[str, ...], limit: int, form: str) -> None:
+def sql(options: LakeOptions, statements: tuple[str, ...], limit: int, form: str) -> None:
     """Run SQL statements in one session; `-` reads one from the standard input.
 
     Each is its own snapshot, unless BEGIN and COMMIT surround them. Rows go to the standard output, messages to the standard error.
     """
-    with place.session(creates=True) as session:
+    with options.session(may_create=True) as session:
         for text in statements:
             result = session.execute(sys.stdin.read() if text == "-" else text)
             if result.columns:
@@ -49,11 +49,11 @@ def sql(place: Place, statements: tuple[str, ...], limit: int, form: str) -> Non
 @_limit_option
 @format_option
 @click.pass_obj
-def snapshots(place: Place, limit: int, form: str) -> None:
+def snapshots(options: LakeOptions, limit: int, form: str) -> None:
     """List the newest snapshots of the lake, and what each changed."""
     from ..report.runs import changed_relations
 
-    with place.session(reads=True) as session:
+    with options.session(read_only=True) as session:
         catalog = session.catalog
         newest = catalog.latest()
         names = {each.relation_id: f"{each.schema_name}.{each.name}" for each in catalog.reader(newest).names()}
@@ -70,10 +70,10 @@ def snapshots(place: Place, limit: int, form: str) -> None:
 @_limit_option
 @format_option
 @click.pass_obj
-def history(place: Place, table: str, limit: int, form: str) -> None:
+def history(options: LakeOptions, table: str, limit: int, form: str) -> None:
     """List the snapshots that changed a table: who, when, with which model, and how many rows and files."""
-    with place.session(reads=True) as session:
-        lake, schema, name = located(session, table)
+    with options.session(read_only=True) as session:
+        lake, schema, name = resolved_table(session, table)
         arguments = f"{spark_literal(name)}, schema => {spark_literal(schema)}, limit => {limit}"
         result = session.execute(f"CALL {backquoted(lake)}.history({arguments})")
         show([column.name for column in result.columns], result.fetch(), form)
@@ -90,17 +90,17 @@ def history(place: Place, table: str, limit: int, form: str) -> None:
 @click.option("--other-target", metavar="NAME", help="The dbt target of the other table, in the same profile.")
 @click.option("--format", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True, help="How the differences are shown.")
 @click.pass_obj
-def diff(place: Place, /, table: str, other: str | None, other_lake: str | None, other_target: str | None, **given: Any) -> None:
+def diff(options: LakeOptions, /, table: str, other: str | None, other_lake: str | None, other_target: str | None, **given: Any) -> None:
     """Show what changed in TABLE since a snapshot, or compared with OTHER: columns, and rows by key with examples.
 
     What only TABLE has is added, and what only OTHER has is removed. In another lake or target, OTHER is by default the table of that name.
     """
     if other_lake is not None and other_target is not None:
         raise InputError("--other-lake and --other-target cannot be used together: give one of them")
-    with place.session(reads=True) as session:
-        lake, schema, name = located(session, table)
+    with options.session(read_only=True) as session:
+        lake, schema, name = resolved_table(session, table)
         if other_lake is not None or other_target is not None:
-            other = place.other(session, other_lake, other_target, other, (schema, name))
+            other = options.other(session, other_lake, other_target, other, (schema, name))
         named = {"schema": schema, "other": other, **given, "key": list(given["key"]) or None}
         arguments = [spark_literal(name), *(f"{word} => {_literal(value)}" for word, value in named.items() if value is not None)]
         ((found,),) = session.execute(f"CALL {backquoted(lake)}.diff({', '.join(arguments)})").fetch()
@@ -116,12 +116,12 @@ def _literal(value: str | int | list[str]) -> str:
 @click.command()
 @click.option("-o", "--output", default="ducklake_report.html", show_default=True, help="The file to write.")
 @click.pass_obj
-def report(place: Place, output: str) -> None:
+def report(options: LakeOptions, output: str) -> None:
     """Write a report on the lake as one HTML file, and print its path."""
     from ..report.gather import gather
     from ..report.page import write
 
-    with place.session(reads=True) as session:
+    with options.session(read_only=True) as session:
         found = gather(session.catalog, session.database)
     try:
         click.echo(write(found, Path(output)))
@@ -133,9 +133,9 @@ def report(place: Place, output: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Change nothing, and show what the catalog says a checkpoint would do.")
 @format_option
 @click.pass_obj
-def checkpoint(place: Place, dry_run: bool, form: str) -> None:
+def checkpoint(options: LakeOptions, dry_run: bool, form: str) -> None:
     """Flush, expire, merge, rewrite and clean up, with the lake's options."""
-    with place.session(reads=dry_run) as session:
+    with options.session(read_only=dry_run) as session:
         if not dry_run:
             result = session.execute("CHECKPOINT")
             show([column.name for column in result.columns], result.fetch(), form)
@@ -157,8 +157,8 @@ def doctor(context: click.Context, form: str) -> None:
     from ..session.doctor import run_checks
     from ..spark.session.runtime import SparkRuntime
 
-    place: Place = context.obj
-    settings = place.settings()
+    options: LakeOptions = context.obj
+    settings = options.settings()
     with SparkRuntime(settings.spark) as runtime:
         rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in run_checks(settings, runtime)]
     show(("check", "result", "detail"), rows, form)

@@ -11,7 +11,7 @@ from ..__version__ import version
 from ..errors import ConfigurationError, DuckLakeError
 from .commands import checkpoint, diff, doctor, history, report, snapshots, sql
 from .input_error import InputError
-from .place import Place
+from .lake_options import LakeOptions
 
 COMMANDS = (sql, snapshots, history, diff, report, checkpoint, doctor)
 
@@ -50,7 +50,7 @@ def main(context: click.Context, /, **given: str | None) -> None:
 
     The lake is that of --lake, or of a dbt target: `ducklake --lake lake.sqlite snapshots`, `ducklake --target prod history orders`.
     """
-    context.obj = Place(**given)
+    context.obj = LakeOptions(**given)
 
 
 for _command in COMMANDS:

@@ -81,7 +81,7 @@ def _short(value: object) -> str:
                 if value.tzinfo is None
                 else f"{value.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}Z"
             )
-        case list() if all(isinstance(item, str) for item in value):
+        case list() if value and all(isinstance(item, str) for item in value):
             return ", ".join(value)
         case _:
             return _cell(value)

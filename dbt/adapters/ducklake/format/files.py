@@ -133,7 +133,7 @@ class DataFile:
     size_bytes: int
     footer_size: int | None
     row_id_start: int | None
-    """The row id of the first row; None if row ids are embedded. A file with embedded row ids may have one too, which a reader ignores."""
+    """The row id of the first row. It may be None if the file contains a row id for each row, and is then ignored."""
     begin_snapshot: int
     delete_file: DeleteFile | None = None
     inlined_deletes: tuple[int, ...] = ()
@@ -141,7 +141,7 @@ class DataFile:
     mapping: tuple[MappedField, ...] | None = None
     """The name mapping; None if the file's fields match columns by field id."""
     rows_until_snapshot: int | None = None
-    """Not None if a reader must skip rows with a greater embedded snapshot id (`partial_max` is greater)."""
+    """Not None if a reader must skip rows with a greater embedded snapshot id: the file has rows of later snapshots."""
     rows_from_snapshot: int | None = None
     """Not None if a reader must skip rows with a smaller embedded snapshot id."""
     encryption_key: str | None = field(default=None, repr=False)

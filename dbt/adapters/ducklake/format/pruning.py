@@ -78,7 +78,7 @@ def has_exact_texts(type_name: str) -> bool:
 def bucket_texts(filter_: ColumnFilter, type_name: str, count: int) -> list[str] | None:
     """Return the partition values of the buckets of all values that pass the filter.
 
-    The result is None if it contains more than single values, or if buckets of the type prove nothing.
+    The result is None if the filter has a range of more than one value, or if the type's buckets prove nothing (see `is_reliable`).
     """
     if not is_reliable(type_name):
         return None

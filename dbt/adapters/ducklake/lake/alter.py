@@ -13,7 +13,7 @@ from ..format.identifiers import backquoted
 from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Default, SortField, Table
 from ..format.partitioning import bucket_count, key_texts
-from ..format.types import DataType, data_type_of, decimal_parameters, spark_name
+from ..format.types import DataType, decimal_parameters, spark_name
 from ..spark.read.scan import scan
 from .context import Context
 from .tables import kind_of, partition_fields, repartitioned, required_relation, required_table
@@ -79,17 +79,17 @@ def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType
         if plan.files or plan.inlined:
             (key, *_) = key_texts([before], keys[:1])
             raise StatementError(
-                f"{table.schema_name}.{table.name} has rows and the partition key {key}, and DuckDB would not find them by the column: "
-                f"their buckets are those of {spark_name(data_type_of(before))} values. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS "
+                f"{table.schema_name}.{table.name} has rows and the partition key {key}, and values of the new type are in other buckets: "
+                "DuckDB would miss rows when it filters by the column. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS "
                 f"SELECT … with CAST({before.name} AS {spark_name(to)}) rewrites all rows"
             )
     context.transaction.objects.put_table(changed)
 
 
 def _hashed_form(type_name: str) -> tuple[str, int, bool]:
-    """Return in which form the values of a type are hashed for a bucket; equal values of types with the same form are in the same bucket.
+    """Return (kind, scale, whether the text has no digit before the point) of the bytes that are hashed for a bucket.
 
-    The forms are those of `format.buckets.hashed_bytes`. A decimal has a scale, and digits only after its point if it has no others.
+    Equal values of two types with the same result are in the same bucket; see `format.buckets.hashed_bytes`.
     """
     leaf, (precision, scale) = leaf_type(type_name), decimal_parameters(type_name) or (0, 0)
     match leaf.encoding:

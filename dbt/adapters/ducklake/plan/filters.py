@@ -26,7 +26,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ..format.files import ColumnFilter, ColumnRange
+from ..format.files import ColumnFilter, ColumnRange, Condition
 from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
@@ -34,8 +34,6 @@ from ..sql.values import Reference, Sql
 from .ranges import Constant, between, comparable, constant, prefixed
 from .view import Settings
 
-Filters = tuple[ColumnFilter, ...]
-"""Filters that every row passes that a statement needs."""
 Lookup = Callable[[Reference], Table | None]
 """Returns the table of the lake that a reference means, or None."""
 
@@ -66,7 +64,7 @@ class _Site:
     conjuncts: tuple[exp.Expr, ...]
 
 
-def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, settings: Settings) -> Filters:
+def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, settings: Settings) -> Condition:
     """Return the filters that a row of the table must pass for the text to need it; empty if every row may be needed.
 
     Args:
@@ -94,7 +92,7 @@ def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: 
     return tuple(each for each in found if not (each.nulls and site.nullable))
 
 
-def filters_for_condition(condition: str, table: Table, alias: str, settings: Settings, *, only_qualified: bool = False) -> Filters:
+def filters_for_condition(condition: str, table: Table, alias: str, settings: Settings, *, only_qualified: bool = False) -> Condition:
     """Return the filters that a row of `table` passes if it satisfies the condition of a DELETE or UPDATE, or matches in a MERGE.
 
     Args:
@@ -131,7 +129,7 @@ class _Columns:
         return column if self.owns_unqualified(node.name) else None
 
 
-def _filters(conditions: Iterable[exp.Expr], columns: _Columns, text: str, utc: bool) -> Filters:
+def _filters(conditions: Iterable[exp.Expr], columns: _Columns, text: str, utc: bool) -> Condition:
     found = (_filter(condition, columns, text, utc) for condition in conditions)
     return tuple(each for each in found if each is not None)
 

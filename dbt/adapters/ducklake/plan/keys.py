@@ -11,16 +11,17 @@ from ..format.objects import Column, Table
 from ..sql.tokens import tokenize
 from .filters import conjuncts, parsed
 
-_COMPARISONS = (
+_ALLOWED_NODES = (
     *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Is, exp.Between),
     *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam),
 )
+"""The kinds of nodes in a condition that only compares columns and literals, perhaps cast."""
 
 
 def only_compares(condition: str) -> bool:
     """Whether a condition only compares columns and literals: it has no function, which could be random, and no subquery."""
     tree = parsed(condition)
-    return tree is not None and all(isinstance(node, _COMPARISONS) for node in tree.walk())
+    return tree is not None and all(isinstance(node, _ALLOWED_NODES) for node in tree.walk())
 
 
 def equal_keys(condition: str, table: Table, target_alias: str, source_alias: str) -> list[tuple[Column, str]]:
@@ -45,13 +46,13 @@ def only_equal_keys(condition: str, keys: Sequence[tuple[Column, str]]) -> bool:
     return 0 < len(keys) == len(conjuncts(condition))
 
 
-def uses_as_column(expressions: Iterable[str], aliases: Iterable[str]) -> bool:
-    """Whether an expression may name a column that is called like a relation: the alias is not followed by a dot."""
-    called = {fold(alias) for alias in aliases}
+def may_use_alias_as_column(expressions: Iterable[str], aliases: Iterable[str]) -> bool:
+    """Whether an expression contains one of the aliases without a dot after it, so that it may be a column of the same name."""
+    folded = {fold(alias) for alias in aliases}
     for text in expressions:
         tokens = tokenize(text)
         after = [token.word for token in tokens[1:]] + [""]
-        if any(token.is_identifier and fold(token.identifier) in called and word != "." for token, word in zip(tokens, after, strict=True)):
+        if any(token.is_identifier and fold(token.identifier) in folded and word != "." for token, word in zip(tokens, after, strict=True)):
             return True
     return False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..errors import LakeError, NotFoundError, StatementError
+from ..format.files import Condition
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Macro, Table, View
 from ..format.view_columns import view_columns
@@ -17,7 +18,7 @@ from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
 from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
-from .filters import Filters, filters_for_reference
+from .filters import filters_for_reference
 from .names import Found, Names, TemporaryView
 from .scans import ScanPlans
 from .view import LakeView, Settings, Version
@@ -163,7 +164,7 @@ class _Resolver:
         return self._table(sql, reference, found, found.relation, virtual)
 
     def _table(self, sql: Sql, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
-        def needed() -> Filters:
+        def needed() -> Condition:
             return filters_for_reference(sql, reference, table, self._known_table, self.planning.settings())
 
         lake, version = found.names.lake, version_of(found.names, found.view)

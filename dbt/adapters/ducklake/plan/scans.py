@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..format.files import ScanPlan
+from ..format.files import Condition, ScanPlan
 from ..format.objects import Table
-from .filters import Filters
 from .view import LakeView, Version
 
 MAX_PLANS = 8
@@ -17,10 +16,12 @@ class ScanPlans:
     """The scan plans of a session. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int, Version], dict[Filters, ScanPlan]] = {}
+        self._known: dict[tuple[str, int, Version], dict[Condition, ScanPlan]] = {}
         self._planned_at: dict[str, int] = {}
 
-    def scan(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> tuple[ScanPlan, Filters]:
+    def scan(
+        self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Condition]
+    ) -> tuple[ScanPlan, Condition]:
         """Return how to read a table, and the filters that were used to leave out files, even if none was left out.
 
         Args:
@@ -45,10 +46,12 @@ class ScanPlans:
             plans[filters] = plan
         return plans[filters], filters
 
-    def _first(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> tuple[ScanPlan, Filters]:
-        filters: Filters = ()
+    def _first(
+        self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Condition]
+    ) -> tuple[ScanPlan, Condition]:
+        filters: Condition = ()
 
-        def within() -> Filters:
+        def within() -> Condition:
             nonlocal filters
             filters = needed()
             return filters

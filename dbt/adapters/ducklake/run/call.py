@@ -16,7 +16,7 @@ from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE
-from .procedure import OWN_TRANSACTION, Arguments, Procedure, key_of, resolve_call, schema_and_table
+from .procedure import OWN_TRANSACTION, Arguments, Procedure, procedure_key, resolve_call, schema_and_table
 from .result import Result, local
 
 
@@ -26,7 +26,7 @@ def run_call(env: Environment, statement: Call) -> Result:
     Raises:
         StatementError: there is no such procedure, its arguments are wrong, or it cannot run in the open transaction.
     """
-    key = key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")
+    key = procedure_key(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")
     procedure = PROCEDURES[key]
     found = resolve_call(env.names, statement, procedure)
     if found is None:

@@ -29,7 +29,7 @@ from ..sql.values import Reference
 from .arguments import Parameter, identifier, integer, named, snapshot_or_timestamp, timestamp
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, call_of, key_of, resolve_call
+from .procedure import PREFIX, Arguments, Procedure, call_of, procedure_key, resolve_call
 from .result import Result, local, queried
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def bound_call(names: Names, reference: Reference) -> BoundCall | None:
         return None
     if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.in_lake(qualifiers[0]) is None):
         return None
-    function = key_of(name, FUNCTIONS, f"{reference.name} is not a function of the lake")
+    function = procedure_key(name, FUNCTIONS, f"{reference.name} is not a function of the lake")
     found = resolve_call(names, call_of(reference), FUNCTIONS[function])
     if found is None:
         return None

@@ -95,7 +95,7 @@ def run_describe_detail(env: Environment, statement: DescribeDetail) -> Result:
 
 
 def run_show_properties(env: Environment, statement: ShowProperties) -> Result:
-    """Run SHOW TBLPROPERTIES of a table or view, which like Spark answers for a key that is not set with a sentence."""
+    """Run SHOW TBLPROPERTIES of a table or view. For a key that is not set, the value is a sentence that says so, as in Spark."""
     target, schema, name = env.place(statement.name)
     found, key = shown_properties(target.context, required_relation(target.context, schema, name)), statement.key
     if key is not None:
@@ -109,7 +109,7 @@ def _described_table(env: Environment, name: Name) -> tuple[Environment, Table]:
 
 
 def named_schema(env: Environment, name: Name) -> tuple[str, str]:
-    """Return (lake, schema) that USE means by a name: a schema, or else a lake, then with the schema `main`.
+    """Return the (lake, schema) to which USE switches: a schema of the current lake, or else the schema `main` of the lake with that name.
 
     Raises:
         StatementError: there is no such schema.

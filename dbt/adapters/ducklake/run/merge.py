@@ -18,7 +18,7 @@ from ..lake.tables import required_table
 from ..plan.bound import BoundTable
 from ..plan.defaults import default_sql
 from ..plan.filters import filters_for_condition
-from ..plan.keys import equal_keys, only_compares, only_equal_keys, uses_as_column
+from ..plan.keys import equal_keys, may_use_alias_as_column, only_compares, only_equal_keys
 from ..plan.resolve import virtual_columns
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
@@ -75,7 +75,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         source_alias,
         condition,
         keys,
-        only_compares=only_compares(condition) and not uses_as_column(texts, (target_alias, source_alias)),
+        only_compares=only_compares(condition) and not may_use_alias_as_column(texts, (target_alias, source_alias)),
         only_keys=only_equal_keys(condition, keys),
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),

@@ -75,8 +75,13 @@ def schema_and_table(env: Environment, given: Arguments) -> tuple[str | None, st
     return schema or (env.schema if table else None), table
 
 
-def key_of(name: str, known: Mapping[str, Procedure], what: str) -> str:
-    """Return the key of the procedure with a name; a key with the prefix takes precedence over one without.
+def procedure_key(name: str, known: Mapping[str, Procedure], error: str) -> str:
+    """Return the key in `known` of the procedure with a name; a key with the prefix takes precedence.
+
+    Args:
+        name: the name, with or without the prefix.
+        known: the procedures.
+        error: the beginning of the message if no procedure has the name.
 
     Raises:
         StatementError: no procedure has the name.
@@ -84,4 +89,4 @@ def key_of(name: str, known: Mapping[str, Procedure], what: str) -> str:
     for key in (fold(name), fold(name).removeprefix(PREFIX)):
         if key in known:
             return key
-    raise StatementError(f"{what}. There are: {', '.join(sorted({each.removeprefix(PREFIX) for each in known}))}")
+    raise StatementError(f"{error}. There are: {', '.join(sorted({each.removeprefix(PREFIX) for each in known}))}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.evolution import find_column
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, Condition
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, PartitionField, Table
 from ..format.types import data_type_of, spark_name
@@ -20,7 +20,7 @@ from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
-from ..plan.filters import Filters, filters_for_condition
+from ..plan.filters import filters_for_condition
 from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.resolve import virtual_columns
 from ..spark.values.conform import is_changed_when_stored, stored_text
@@ -131,7 +131,7 @@ def _replace_where(target: Target, condition: Sql, rows: DataFrame) -> RowCounts
     return RowCounts(inserted=insert(target.context, target.table, rows), deleted=removed.deleted)
 
 
-def _scan(target: Target, condition: Sql | None, values: Sequence[Sql | None] = ()) -> tuple[TargetScan, Filters]:
+def _scan(target: Target, condition: Sql | None, values: Sequence[Sql | None] = ()) -> tuple[TargetScan, Condition]:
     """Return how to read the rows that may satisfy the condition of a DELETE or UPDATE, and the filters that such rows pass.
 
     Args:
@@ -142,7 +142,7 @@ def _scan(target: Target, condition: Sql | None, values: Sequence[Sql | None] = 
     env, table = target.env, target.table
 
     @cache
-    def within() -> Filters:
+    def within() -> Condition:
         return () if condition is None else filters_for_condition(condition.text, table, target.side.alias, env.planning.settings())
 
     expressions = [each for each in (condition, *values) if each is not None]

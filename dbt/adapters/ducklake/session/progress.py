@@ -78,7 +78,7 @@ class Watch:
             each.report(time.monotonic())
 
     def _due(self) -> list[RunningWork]:
-        """Return what is due; if nothing is, wait until something is, at most until new work can be, and return an empty list."""
+        """Return the work whose report is due. If there is none, wait until the next report may be due, and return an empty list."""
         with self._changed:
             now = time.monotonic()
             due = [each for each in self._running if each.due <= now]

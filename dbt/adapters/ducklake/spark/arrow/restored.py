@@ -1,7 +1,8 @@
-"""Restore a data file of an earlier snapshot under a new name, and find the rows of it that are not in that snapshot.
+"""Restore the rows of an earlier snapshot: link or copy its data files under new names, and find the positions to leave out.
 
-The rows are not read. If a file contains the snapshot id of each row, the change feed would report its rows again at those snapshots. The
-footer of such a file is rewritten so that this column has an id that no reader requests.
+A file is copied without decoding its rows; at most its column of snapshot ids is read. If a file contains the snapshot id of each row,
+the change feed would report its rows again at those snapshots. So the footer of the copy is rewritten: the column gets a field id that no
+reader requests. `write_rows` writes former inlined rows that the catalog database cannot store again.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from .write import arrow_table, write_arrow
 _FORMER_SNAPSHOT_ID = SNAPSHOT_ID_FIELD_ID - 1
 
 
-def new_name(path: str, table_path: str) -> str:
-    """Return a new name in the file's directory; for a file outside the table's path, below it with the same Hive directories."""
+def new_path(path: str, table_path: str) -> str:
+    """Return a path for a copy of a data file.
+
+    It is in the same directory if that is below the table's path, otherwise below the table's path in the same Hive directories.
+    """
     directory = path.rpartition("/")[0] + "/"
     table_directory = with_separator(table_path)
     if directory.startswith(table_directory):
@@ -58,7 +62,7 @@ def restore_file(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[
 
     Args:
         file: the data file.
-        path: the new name.
+        path: the path of the new file.
         has_snapshot_ids: whether the file contains a snapshot id for each row.
 
     Returns:

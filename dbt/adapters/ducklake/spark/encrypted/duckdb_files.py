@@ -38,8 +38,8 @@ class EncryptedFileError(Exception):
     """An encrypted file cannot be read or written; the message is for the user and contains no key."""
 
 
-class Place(NamedTuple):
-    """The place of a file or a directory."""
+class FileLocation(NamedTuple):
+    """The location of a file or a directory."""
 
     path: str
     """The path within its file system."""
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     """PyArrow's file system, which may contain the keys of an object store; None for the local one."""
 
     def __str__(self) -> str:
-        """Return the place without keys, for messages."""
+        """Return the location without keys, for messages."""
         return self.path if self.store is None else f"{self.store.type_name}://{self.path}"
 
     def remove(self) -> None:
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 class FileToRead(NamedTuple):
     """An encrypted file, and what to read of it."""
 
-    place: Place
+    location: FileLocation
     key: bytes
     select: str
     """SQL for the columns, over the fields of the file; an empty text for none."""
@@ -87,15 +87,15 @@ class NewFile(NamedTuple):
 
     path: str
     """The path; the writer of a task returns what it has added to the beginning."""
-    key: str
+    encryption_key: str
     """The key in base64, as the catalog stores it."""
     record_count: int
     size_bytes: int
     footer_size: int
     stats: dict[str, dict[str, str]]
     """Name of a leaf column in DuckDB's form (`"a"."b"`) → statistics, as DuckDB's COPY returns them."""
-    keys: tuple[str | None, ...] = ()
-    """The partition keys of the file."""
+    partition_values: tuple[str | None, ...] = ()
+    """The values of the partition keys, which all rows of the file share."""
 
 
 def connect() -> Any:
@@ -150,7 +150,7 @@ def _missing(package: str) -> str:
 
 
 def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file in their order, as the columns of `schema` without the constants.
+    """Yield the rows of a file in their order, with the columns of `schema`; `file.constants` are not added.
 
     Raises:
         FileNotFoundError: the file does not exist.
@@ -159,7 +159,7 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
     query = (
         f"SELECT {file.select or '1'} FROM read_parquet($path, encryption_config = {{footer_key_value: $key}}, hive_partitioning = false)"
     )
-    with _local_copy(file.place) as path, _errors_of(file.place):
+    with _local_copy(file.location) as path, _errors_of(file.location):
         found = connection.execute(query, {"path": _without_glob(path), "key": file.key})
         for batch in found.to_arrow_reader(_BATCH_ROWS):
             columns = batch.columns if file.select else []
@@ -168,44 +168,44 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
 
 
 @contextlib.contextmanager
-def _local_copy(place: Place) -> Iterator[str]:
+def _local_copy(location: FileLocation) -> Iterator[str]:
     """Yield the local path of an existing file, or of a copy of it for the block."""
-    if place.store is None:
-        if not os.path.isfile(place.path):
-            raise FileNotFoundError(str(place))
-        yield place.path
+    if location.store is None:
+        if not os.path.isfile(location.path):
+            raise FileNotFoundError(str(location))
+        yield location.path
         return
     with _scratch_file() as local:
         try:
-            with place.store.open_input_stream(place.path) as source, open(local, "wb") as target:
+            with location.store.open_input_stream(location.path) as source, open(local, "wb") as target:
                 shutil.copyfileobj(source, target, _COPY_BYTES)
         except FileNotFoundError:
-            raise FileNotFoundError(str(place)) from None
+            raise FileNotFoundError(str(location)) from None
         except OSError as error:
-            raise EncryptedFileError(f"the encrypted file {place} cannot be read: {error}") from None
+            raise EncryptedFileError(f"the encrypted file {location} cannot be read: {error}") from None
         yield local
 
 
 @contextlib.contextmanager
-def written_to(place: Place) -> Iterator[str]:
+def written_to(location: FileLocation) -> Iterator[str]:
     """Yield the local path to which to write a new file; one for an object store is copied there when the block has succeeded.
 
     Raises:
         EncryptedFileError: the store refuses the file.
     """
-    if place.store is None:
-        os.makedirs(os.path.dirname(place.path), exist_ok=True)
-        yield place.path
+    if location.store is None:
+        os.makedirs(os.path.dirname(location.path), exist_ok=True)
+        yield location.path
         return
     with _scratch_file() as local:
         yield local
         try:
-            with open(local, "rb") as source, place.store.open_output_stream(place.path) as target:
+            with open(local, "rb") as source, location.store.open_output_stream(location.path) as target:
                 while content := source.read(_COPY_BYTES):
                     target.write(content)
                     target.flush()  # waits for the upload, so that not all of a large file is in memory
         except OSError as error:
-            raise EncryptedFileError(f"the encrypted file {place} cannot be written: {error}") from None
+            raise EncryptedFileError(f"the encrypted file {location} cannot be written: {error}") from None
 
 
 @contextlib.contextmanager
@@ -217,7 +217,7 @@ def _scratch_file() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _errors_of(place: Place) -> Iterator[None]:
+def _errors_of(location: FileLocation) -> Iterator[None]:
     """Name the file in DuckDB's errors, and omit the statement that they repeat."""
     import duckdb
 
@@ -227,7 +227,7 @@ def _errors_of(place: Place) -> Iterator[None]:
         text = str(error).split("\n")[0]
         if "AES tag" in text:
             text = "its key in the catalog is wrong, or the file is damaged"
-        raise EncryptedFileError(f"the encrypted file {place} cannot be read: {text}") from None
+        raise EncryptedFileError(f"the encrypted file {location} cannot be read: {text}") from None
 
 
 def _without_glob(path: str) -> str:
@@ -276,14 +276,14 @@ def _chained(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterato
     yield from others
 
 
-def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: pa.Schema, mark: str) -> Callable[[Any], Any]:
+def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: pa.Schema, error_prefix: str) -> Callable[[Any], Any]:
     """Return a function for `mapInArrow` that reads the files of the tasks whose numbers it gets.
 
     Args:
         tasks: the files of each task.
         schema: the columns that are read.
         constants: the columns after the position of the row: those of `FileToRead.constants`.
-        mark: the beginning of messages for the user.
+        error_prefix: begins each message of an EncryptedFileError, so that the driver recognizes it.
     """
     position = pa.field("position", pa.int64())
     complete = pa.schema([*schema, position, *constants])
@@ -307,7 +307,7 @@ def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: 
         except FileNotFoundError as error:
             raise RuntimeError(f"FileNotFoundException: File {error.args[0]} does not exist") from None
         except EncryptedFileError as error:
-            raise RuntimeError(mark + str(error)) from None
+            raise RuntimeError(error_prefix + str(error)) from None
         finally:
             if connection is not None:
                 connection.close()
@@ -315,33 +315,33 @@ def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: 
     return read_encrypted_files
 
 
-def writer(beginning: Place, format_: Format, key_count: int, rows_per_file: int, mark: str) -> Callable[[Any], Any]:
+def writer(path_prefix: FileLocation, format_: Format, key_count: int, rows_per_file: int, error_prefix: str) -> Callable[[Any], Any]:
     """Return a function for `mapInArrow` that writes its rows to files and yields a `NewFile` as JSON for each.
 
     Args:
-        beginning: the beginning of the paths of new files, such as a directory with a slash.
+        path_prefix: what the path of each new file begins with, such as a directory with a slash.
         format_: how they are written.
         key_count: the number of partition keys, which are the last columns of the rows; equal keys follow each other.
         rows_per_file: the maximum number of rows of a file.
-        mark: the beginning of messages for the user.
+        error_prefix: begins each message of an EncryptedFileError, so that the driver recognizes it.
     """
 
     def write_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        written: list[Place] = []
+        written: list[FileLocation] = []
         connection = None
         try:
             for keys, rows in files_of(batches, key_count, rows_per_file):
                 connection = connection or connect()
                 name = f"{uuid4().hex}.parquet"
-                written.append(beginning._replace(path=beginning.path + name))
+                written.append(path_prefix._replace(path=path_prefix.path + name))
                 with written_to(written[-1]) as path:
                     found = write_batches(connection, rows, path, format_, keys)
                 yield pa.RecordBatch.from_pydict({"file": [json.dumps(found._replace(path=name))]})
         except BaseException as error:
-            for place in written:
-                place.remove()
+            for location in written:
+                location.remove()
             if isinstance(error, EncryptedFileError):
-                raise RuntimeError(mark + str(error)) from None
+                raise RuntimeError(error_prefix + str(error)) from None
             raise
         finally:
             if connection is not None:

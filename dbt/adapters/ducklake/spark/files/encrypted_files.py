@@ -22,7 +22,7 @@ from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ..encrypted import duckdb_files
 from ..encrypted.columns import format_of
-from ..encrypted.duckdb_files import Place
+from ..encrypted.duckdb_files import FileLocation
 from ..encrypted.keys import key_of
 from . import storage
 from .field_ids import expected_ids, read_schema
@@ -49,10 +49,10 @@ def _connection() -> Iterator[Any]:
         raise LakeError(f"{error}{hint(str(error))}") from None
 
 
-def place_of(path: str) -> Place:
-    """Return the place of a file or directory of a lake, for this process and for Spark's workers."""
+def location_of(path: str) -> FileLocation:
+    """Return the location of a file or directory of a lake, for this process and for Spark's workers."""
     files, inner = storage.filesystem(path)
-    return Place(inner, None if storage.is_local(path) else files)
+    return FileLocation(inner, None if storage.is_local(path) else files)
 
 
 def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -68,7 +68,7 @@ def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType
         LakeError: the key is wrong, or the file is damaged.
     """
     select = ", ".join(f'"{name}"' for name in types)
-    file = duckdb_files.FileToRead(place_of(path), key_of(path, encryption_key), select)
+    file = duckdb_files.FileToRead(location_of(path), key_of(path, encryption_key), select)
     schema = pa.schema(list(types.items()))
     with _connection() as connection:
         return pa.Table.from_batches(duckdb_files.read_batches(connection, file, schema), schema)
@@ -81,7 +81,7 @@ def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options
         LakeError: DuckDB cannot write a value.
     """
     format_ = format_of(columns, options, table.schema)
-    with _connection() as connection, duckdb_files.written_to(place_of(path)) as local:
+    with _connection() as connection, duckdb_files.written_to(location_of(path)) as local:
         batches = iter(table.to_batches(max_chunksize=format_.row_group_size))
         found = duckdb_files.write_batches(connection, batches, local, format_)
     return written_file(found._replace(path=path), columns)
@@ -101,7 +101,7 @@ def written_file(file: duckdb_files.NewFile, columns: tuple[Column, ...]) -> Wri
         footer_size=file.footer_size,
         column_stats=tuple(_column_stats(file, columns)),
         embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
-        encryption_key=file.key,
+        encryption_key=file.encryption_key,
     )
 
 
@@ -150,7 +150,7 @@ def _extent(found: Mapping[str, str]) -> str | None:
 
 def _variants(file: duckdb_files.NewFile, columns: Sequence[Column]) -> Iterator[ColumnStats]:
     """Read the statistics of variants from the footer, because they depend on how DuckDB has shredded the values."""
-    footer = read_footer(file.path, file.size_bytes, file.key)
+    footer = read_footer(file.path, file.size_bytes, file.encryption_key)
     metadata, schema = parse_footer(footer), read_schema(footer)
     leaf_numbers = {node.index: number for number, node in enumerate(schema.leaves())}
     for node, column in expected_ids(schema, tuple(columns)).values():

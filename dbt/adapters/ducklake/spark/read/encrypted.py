@@ -19,7 +19,7 @@ from ..encrypted import duckdb_files
 from ..encrypted.keys import key_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
-from ..files.encrypted_files import place_of
+from ..files.encrypted_files import location_of
 from ..files.physical import physical_schemas
 from ..values.conversions import REFUSED
 from .encrypted_columns import arrow_schema, select_list
@@ -74,7 +74,7 @@ def read_files(
     selects = {schema: select_list(fields, schema) for schema in set(schemas)}
     requests = [
         duckdb_files.FileToRead(
-            place_of(file.path),
+            location_of(file.path),
             key_of(file.path, file.encryption_key or ""),
             selects[schema],
             tuple(values[number] for values in facts.values()),
@@ -99,7 +99,7 @@ def _functions(files: Sequence[_Request]) -> list[list[list[_Request]]]:
     task_bytes = length = 0
     selects: set[str] = set()
     for data_file, request in files:
-        added_length = len(request.place.path) + _CHARACTERS_PER_FILE
+        added_length = len(request.location.path) + _CHARACTERS_PER_FILE
         added_length += 0 if request.select in selects else len(request.select)  # files of one schema share the text
         if not functions or length + added_length > FUNCTION_CHARACTERS:
             functions.append([[]])

@@ -50,14 +50,14 @@ _SQL = "org.apache.spark.sql"
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
 
 
-def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], number: str, position: str) -> DataFrame:
+def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], file_index: str, position: str) -> DataFrame:
     """Return the rows of `frame` that are not deleted.
 
     Args:
         spark: the session of `frame`.
         frame: rows of `files`.
         files: the data files.
-        number: SQL for the index of a row's file in this list, which is never NULL.
+        file_index: SQL for the index in `files` of a row's data file, which is never NULL.
         position: SQL for the position of a row in its file, which is never NULL.
     """
     count = sum(file.deleted_count for file in files)
@@ -65,21 +65,20 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataF
         return frame
     if count <= MAX_LITERALS:
         known = deleted_keys(enumerate(files))
-        return (
-            frame.where(f"{_key(number, position)} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
-        )
+        literals = ", ".join(f"{each}L" for each in known.to_pylist())
+        return frame.where(f"{_key(file_index, position)} NOT IN ({literals})") if literals else frame
     rows = sum(file.record_count for file in files)
     if rows <= MAX_BITS and max(file.deleted_count for file in files) <= MAX_POSITIONS_OF_FILE and not is_connect(spark):
-        return frame.where(_bit(spark, files, number, position) == 0)
-    return _anti_join(spark, frame, files, count, _key(number, position))
+        return frame.where(_bit(spark, files, file_index, position) == 0)
+    return _anti_join(spark, frame, files, count, _key(file_index, position))
 
 
-def _key(number: str, position: str) -> str:
+def _key(file_index: str, position: str) -> str:
     """Return SQL for the key of a row, without arithmetic that ANSI mode would check for overflows."""
-    return f"(shiftleft({number}, {POSITION_BITS}) | {position})"
+    return f"(shiftleft({file_index}, {POSITION_BITS}) | {position})"
 
 
-def _bit(spark: SparkSession, files: Sequence[DataFile], number: str, position: str) -> SparkColumn:
+def _bit(spark: SparkSession, files: Sequence[DataFile], file_index: str, position: str) -> SparkColumn:
     """Return the bit of a row, which is 1 if the row is deleted."""
     parts = [_bitmap(batch) for batch in _batches(files)]
     sizes = np.concatenate([part[0] for part in parts])
@@ -88,8 +87,8 @@ def _bit(spark: SparkSession, files: Sequence[DataFile], number: str, position: 
     index = F.expr(f"shiftright({position}, 6)")
     if len(files) > 1:  # a row that is not counted must not be looked up in the next file
         bounds = _array_of_longs(spark, np.append(starts, sizes.sum()).astype("<i8").tobytes())
-        index = F.get(bounds, F.expr(f"CAST({number} AS INT)")) + index
-        index = F.when(index < F.get(bounds, F.expr(f"CAST({number} AS INT) + 1")), index)
+        index = F.get(bounds, F.expr(f"CAST({file_index} AS INT)")) + index
+        index = F.when(index < F.get(bounds, F.expr(f"CAST({file_index} AS INT) + 1")), index)
     word = F.coalesce(F.get(words, index.cast("int")), F.lit(0).cast("bigint"))
     return F.call_function("shiftright", word, F.expr(f"CAST({position} & 63 AS INT)")).bitwiseAND(F.lit(1).cast("bigint"))
 

@@ -26,7 +26,7 @@ class Progress:
     """The tasks of that stage that have ended."""
     tasks: int
     running: int
-    """The tasks of that stage that are running."""
+    """The tasks that are running, of all stages of the job."""
     read: tuple[int | None, int | None] = (None, None)
     """The rows and the bytes that the job has read."""
     written: tuple[int | None, int | None] = (None, None)

@@ -20,7 +20,7 @@ from ..encrypted.columns import format_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
 from ..files import storage
-from ..files.encrypted_files import place_of, written_file
+from ..files.encrypted_files import location_of, written_file
 from ..values.arrow_types import arrow_schema
 from ..values.conversions import REFUSED
 
@@ -67,9 +67,9 @@ def write_files(
     chosen = rows.select(*map(backquoted, names)).toDF(*(f"c{number}" for number in range(len(names))))
     format_ = format_of(columns, options, arrow_schema(columns))
     prefix = f"{target}{'/' if storage.is_local(target) else '-'}"
-    write = duckdb_files.writer(place_of(prefix), format_, len(keys), rows_per_file, REFUSED)
+    write = duckdb_files.writer(location_of(prefix), format_, len(keys), rows_per_file, REFUSED)
     new_files = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
     files = [file._replace(path=prefix + file.path) for file in new_files]
-    if files and storage.is_local(target) and not os.path.exists(place_of(files[0].path).path):
+    if files and storage.is_local(target) and not os.path.exists(location_of(files[0].path).path):
         raise LakeError(f"Spark wrote files to {target} that this machine cannot see: all workers and this machine must share data_path")
-    return [(tuple(file.keys), written_file(file, columns)) for file in files]
+    return [(tuple(file.partition_values), written_file(file, columns)) for file in files]

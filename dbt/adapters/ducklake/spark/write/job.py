@@ -112,10 +112,10 @@ def move_files(files: Sequence[WrittenFile], directories: Sequence[str], target:
             path = directory + data_file_name()
             storage.move(file.path, path)
             moved.append(replace(file, path=path))
+        storage.remove_tree(target)
     except BaseException:
         storage.remove(file.path for file in moved)
         raise
-    storage.remove_tree(target)
     return moved
 
 
@@ -128,8 +128,8 @@ def _copy_partitions(files: Sequence[WrittenFile], directories: Sequence[str]) -
     try:
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
             list(pool.map(storage.copy, new_paths.keys(), new_paths.values()))
+        storage.remove(new_paths.keys())
     except BaseException:
         storage.remove(new_paths.values())
         raise
-    storage.remove(new_paths.keys())
     return [replace(file, path=new_paths.get(file.path, file.path)) for file in files]

@@ -53,14 +53,17 @@ def read_timestamp(value: Any) -> datetime:
 
 
 def _prepare(engine: Engine, read_only: bool) -> None:
-    """Begin transactions here, because the driver's own transaction handling begins them too late to take the write lock first."""
+    """Set up the connections of an engine: pragmas, how long they wait for locks, and an explicit BEGIN.
 
-    def is_protected() -> bool:
+    The driver's own transactions begin too late to take the write lock first.
+    """
+
+    def is_write_protected() -> bool:
         return not os.access(str(engine.url.database), os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-        record.info["protected"] = is_protected()
+        record.info["write_protected"] = is_write_protected()
         connection.isolation_level = None
         connection.execute("PRAGMA cache_spill = OFF")  # a spill would block this process's own readers before the commit
         if read_only:
@@ -69,7 +72,7 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     @event.listens_for(engine, "checkout")
     def _reopen(_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
         """Replace a connection that was opened while the file was write-protected, because SQLite never writes through it."""
-        if record.info["protected"] and not is_protected():
+        if record.info["write_protected"] and not is_write_protected():
             raise DisconnectionError
 
     @event.listens_for(engine, "begin")

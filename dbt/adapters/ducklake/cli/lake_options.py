@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The options that say which lake; those that are None were not given."""
+class LakeOptions:
+    """The command-line options that choose a lake; an option is None if it was not given."""
 
     lake: str | None = None
     data_path: str | None = None
@@ -35,21 +35,23 @@ class Place:
     project_dir: str | None = None
 
     @contextmanager
-    def session(self, *, reads: bool = False, creates: bool = False) -> Iterator[LakeSession]:
+    def session(self, *, read_only: bool = False, may_create: bool = False) -> Iterator[LakeSession]:
         """Open the lake and a session on it.
 
         Args:
-            reads: whether the command only reads, so that the lake is opened read-only.
-            creates: whether a lake that does not exist is created if the options allow it.
+            read_only: whether the lake is opened read-only.
+            may_create: whether a lake that does not exist is created if the options allow it.
 
         Raises:
-            InputError: the options contradict each other, or the profile is wrong.
+            InputError: the options contradict each other, or no profile was found.
+            ConfigurationError: the target is of another type, or one of its fields is wrong.
+            DbtBaseException: the target does not exist, or a file is not valid.
             DuckLakeError: the lake cannot be opened.
         """
         from ..session import Lake
 
         settings, schema, author = self._found()
-        with Lake.open(_limited(settings, reads, creates)) as lake, lake.session(schema) as session:
+        with Lake.open(_limited(settings, read_only, may_create)) as lake, lake.session(schema) as session:
             session.set_commit_message(author, f"ducklake {click.get_current_context().info_name}")
             yield session
 
@@ -57,7 +59,9 @@ class Place:
         """Return the settings of the lake, which is not opened.
 
         Raises:
-            InputError: the options contradict each other, or the profile is wrong.
+            InputError: the options contradict each other, or no profile was found.
+            ConfigurationError: the target is of another type, or one of its fields is wrong.
+            DbtBaseException: the target does not exist, or a file is not valid.
         """
         return self._found()[0]
 
@@ -69,10 +73,13 @@ class Place:
 
         Args:
             session: a session on this lake.
-            lake: the path of the other lake, or None.
-            target: or else the target of the same profile that has it.
+            lake: the path of the other lake; None if `target` names it.
+            target: the dbt target of the other lake, in the same profile; not used if `lake` is given.
             name: the name of the relation, as SQL without a lake; by default that of the table.
-            table: the schema and the name of the table that it is compared with.
+            table: the schema and the name of the table with which the relation is compared.
+
+        Raises:
+            InputError: `target` was given, but this lake was chosen by its path.
         """
         from ..session import LakeSettings
         from ..targets import attach_to_read, name_in_target
@@ -109,12 +116,14 @@ class Place:
 
 
 def _found_target(profile: str | None, target: str | None, profiles_dir: str | None, project_dir: str | None) -> DuckLakeCredentials:
-    """Return a target of type `ducklake`, found and rendered as dbt does it, without a project; what is not given has dbt's default.
+    """Return the credentials of a dbt target of type `ducklake`. What is None has dbt's default.
+
+    Of a project, only the name of its profile is read.
 
     Raises:
-        InputError: there is no profiles.yml, or several profiles to choose from.
+        InputError: profiles.yml is missing or does not have the profile, or it has several profiles and none was chosen.
         ConfigurationError: the target is of another type, or one of its fields is wrong.
-        DbtBaseException: the profile or target does not exist or is wrong.
+        DbtBaseException: the target does not exist, or a file is not valid.
     """
     from dbt.cli.resolvers import default_profiles_dir
     from dbt.config.profile import read_profile
@@ -157,18 +166,18 @@ def _project_profile(project_dir: str | None) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _limited(settings: LakeSettings, reads: bool, creates: bool) -> LakeSettings:
+def _limited(settings: LakeSettings, read_only: bool, may_create: bool) -> LakeSettings:
     """Return settings that allow no more than a command needs."""
     changes: dict[str, Any] = {}
-    if reads:
+    if read_only:
         changes = {"read_only": True, "create_if_not_exists": None, "automatic_migration": None}
-    elif not creates:
+    elif not may_create:
         changes = {"create_if_not_exists": False}
-    return replace(settings, **changes, attached=tuple(_limited(each, reads, creates) for each in settings.attached))
+    return replace(settings, **changes, attached=tuple(_limited(each, read_only, may_create) for each in settings.attached))
 
 
-def located(session: LakeSession, text: str) -> tuple[str, str, str]:
-    """Return the lake, the schema and the name of a table from `[[LAKE.]SCHEMA.]TABLE`."""
+def resolved_table(session: LakeSession, text: str) -> tuple[str, str, str]:
+    """Return (lake, schema, table) of `[[LAKE.]SCHEMA.]TABLE`; missing parts are those of the session."""
     from ..sql.tokens import Cursor, Source
 
     cursor = Cursor(Source(text))
