@@ -393,7 +393,9 @@ def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp
     assert_refused("timestamp => '2001-01-01'", "later", NotFoundError)
     assert_refused(f"version => {empty}, table_name => 't'", f"did not exist at snapshot {empty}; DROP TABLE removes it", NotFoundError)
     assert_refused(f"version => {empty}, table_name => 'other'", "did not exist", NotFoundError)
-    assert_refused(f"version => {then}, schema => 'other'", "other", NotFoundError)
+    assert_refused(
+        f"version => {then}, schema => 'other'", f"schema other does not exist. It did not exist at snapshot {then}$", NotFoundError
+    )
     with both.transaction():
         assert_refused(f"version => {then}", "runs in its own transaction")
     session = both.session

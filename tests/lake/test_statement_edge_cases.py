@@ -281,3 +281,10 @@ def test_statements_of_spark_about_its_own_tables(lake: LakeSession) -> None:
             lake.execute("SHOW PARTITIONS t")
     finally:
         lake.spark().sql(f"DROP TABLE {own}")
+
+
+def test_a_result_that_python_cannot_represent(lake: LakeSession) -> None:
+    with pytest.raises(StatementError, match="a struct in the result has two fields with the same name; rename one"):
+        rows(lake, "SELECT named_struct('a', 1, 'a', 2) AS s, TIMESTAMP '2024-01-01 00:00:00' AS t")
+    with pytest.raises(EngineError, match="YearMonthIntervalType"):
+        rows(lake, "SELECT INTERVAL '1' YEAR AS y")

@@ -121,7 +121,7 @@ class Clause:
 
 
 def clause_of(place: str, given: Mapping[str, Any]) -> Clause:
-    """Return a clause of `merge_clauses` without problems (see `problems_of`); `place` is `when_matched` or `when_not_matched`."""
+    """Convert a clause that `problems_of` accepts; `place` is `when_matched` or `when_not_matched`."""
     condition = given.get("condition")
     if condition and not isinstance(condition, str):
         condition = " and ".join(f"({each})" for each in condition)
@@ -141,10 +141,10 @@ def clause_of(place: str, given: Mapping[str, Any]) -> Clause:
 
 
 def problems_of(clauses: Any) -> list[str]:
-    """Return the problems of `merge_clauses`."""
+    """Return a message for each mistake in the config `merge_clauses`; none if it is correct."""
     if not clauses:
         return []
-    found = [f"merge_clauses has when_matched and when_not_matched; {key} is neither" for key in clauses if key not in _KEYS]
+    found = [f"merge_clauses may contain only when_matched and when_not_matched, not {key}" for key in clauses if key not in _KEYS]
     for place in _KEYS:
         listed = clauses.get(place)
         if listed is None:
@@ -161,11 +161,11 @@ def problems_of(clauses: Any) -> list[str]:
 def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
     found = [f"has the unknown key {key}; known are {', '.join(_KEYS[place])}" for key in clause if key not in _KEYS[place]]
     if str(clause.get("by", "target")).lower() not in ("source", "target"):
-        return [*found, f"is by {clause['by']}; it may be source or target"]
+        return [*found, f"has by: {clause['by']}; it must be source or target"]
     when, action, mode = _when(place, clause), clause.get("action"), clause.get("mode")
     allowed = (*_ACTIONS[when], "do_nothing", "error")
     if action not in allowed:
-        return [*found, f"has the action {action}; when {when} it is one of {', '.join(allowed)}"]
+        return [*found, f"has {'no action' if action is None else f'the action {action}'}; when {when} it is one of {', '.join(allowed)}"]
     condition = clause.get("condition")
     if (
         condition
@@ -181,8 +181,11 @@ def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
         value = clause.get(key)
         if value is None:
             continue
-        if action != key or not isinstance(value, Mapping):
-            found.append(f"has {key}, which must be a map for the action {key}")
+        if action != key:
+            found.append(f"has {key}, which only a clause with the action {key} may have")
+            continue
+        if not isinstance(value, Mapping):
+            found.append(f"has {key}, which must be a map; it is {value!r}")
             continue
         found += [f"has the unknown {key}.{name}; known are {', '.join(inner)}" for name in value if name not in inner]
         if mode not in (None, "explicit"):
@@ -191,8 +194,10 @@ def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
 
 
 def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
-    """Return the problems of lists that do not fit each other and of missing values."""
-    found = []
+    """Return the problems of values of wrong types, of lists that do not fit each other, and of missing values."""
+    found = _wrong_types(clause)
+    if found:
+        return found
     update, insert = clause.get("update"), clause.get("insert")
     if isinstance(update, Mapping) and update.get("include") and update.get("exclude"):
         found.append("has update.include and update.exclude, which cannot be used together")
@@ -237,3 +242,20 @@ def _by_position(columns: Columns) -> list[tuple[str, str]]:
 def bare(name: str) -> str:
     """Return a column's name for comparison: without quotes, in folded case."""
     return fold(name.strip().strip('`"'))
+
+
+def _wrong_types(clause: Mapping[str, Any]) -> list[str]:
+    """Return the problems of lists and maps inside `update` and `insert`; a string would be read as the list of its letters."""
+    found = []
+    for key, names in (("update", ("include", "exclude")), ("insert", ("columns", "values"))):
+        inner = clause.get(key)
+        if not isinstance(inner, Mapping):
+            continue
+        for name in names:
+            value = inner.get(name) or ()
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                found.append(f"has {key}.{name}, which must be a list; it is {value!r}")
+    update = clause.get("update")
+    if isinstance(update, Mapping) and not isinstance(update.get("set_expressions") or {}, Mapping):
+        found.append("has update.set_expressions, which must be a map of columns and expressions")
+    return found

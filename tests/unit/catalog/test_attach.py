@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.dialects import sqlite as sqlite_dialect
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
 from dbt.adapters.ducklake.session import Lake, LakeSettings
@@ -58,6 +59,17 @@ def test_a_lake_without_tables_gets_the_given_data_path(place: CatalogPlace, tmp
         for found in threads.map(lambda _: place.open(), range(2)):
             assert found.data_path == place.data_path
             found.close()
+
+
+def test_the_data_path_of_a_locked_catalog_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "lake.sqlite"
+    LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{file}", f"{tmp_path}/files/")).close()
+    monkeypatch.setattr(sqlite_dialect, "BUSY_TIMEOUT_SECONDS", 0.02)
+    locked = sqlite3.connect(file, isolation_level=None)
+    locked.execute("BEGIN IMMEDIATE")
+    with pytest.raises(EngineError, match=r"other writers keep the catalog database .* busy"):
+        LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{file}", f"{tmp_path}/elsewhere/"))
+    locked.close()
 
 
 def test_a_process_that_opened_a_lake_with_its_earlier_data_path_creates_no_table(

@@ -85,3 +85,15 @@ def test_a_catalog_can_be_written_again_after_it_was_write_protected(shared_fold
         path.chmod(0o644)
         committed(lake, lambda transaction: transaction.objects.new_schema("s"))
         assert lake.latest().snapshot_id == 1
+
+
+def test_a_catalog_file_that_is_replaced_is_opened_again(tmp_path: Path) -> None:
+    path, backup = tmp_path / "lake.sqlite", tmp_path / "backup.sqlite"
+    with LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{path}", f"{tmp_path}/files/")) as lake:
+        shutil.copy(path, backup)
+        committed(lake, lambda transaction: transaction.objects.new_schema("s"))
+        backup.replace(path)
+        assert lake.latest().snapshot_id == 0
+        committed(lake, lambda transaction: transaction.objects.new_schema("s"))
+    with LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{path}")) as again:
+        assert again.latest().snapshot_id == 1

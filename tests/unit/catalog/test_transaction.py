@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from dbt.adapters.ducklake.catalog.commit import commit
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
@@ -439,6 +441,30 @@ def test_files_are_kept_if_the_outcome_of_the_commit_is_unknown(lake: LakeCatalo
     event.remove(engine, "commit", fail)
     assert transaction.abandoned_files() == []
     insert(lake, file_of(table))
+
+
+def test_files_are_kept_if_the_process_is_interrupted_after_the_commit(lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, transaction, commit_once = create(lake), lake.begin(), commit._commit_once
+    transaction.rows.add_files(table, [file_of(table)])
+
+    def interrupted(*arguments: Any) -> None:
+        commit_once(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commit, "_commit_once", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        transaction.commit()
+    assert lake.latest().snapshot_id == 2
+    assert transaction.abandoned_files() == []
+
+
+def test_an_error_of_the_database_shows_no_values(lake: LakeCatalog) -> None:
+    table, transaction = create(lake), lake.begin()
+    transaction.rows.add_files(table, [replace(file_of(table), encryption_key="a-key-of-a-file")])
+    change(lake, "ALTER TABLE ducklake_data_file RENAME COLUMN encryption_key TO gone")
+    with pytest.raises(EngineError, match="encryption_key") as caught:
+        transaction.commit()
+    assert "a-key-of-a-file" not in "".join(traceback.format_exception(caught.value))  # dbt logs the whole chain
 
 
 def test_a_failure_before_the_commit_leaves_the_lake_unchanged_and_names_the_files(lake: LakeCatalog) -> None:

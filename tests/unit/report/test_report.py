@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.tables import metadata
+from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.format.files import WrittenFile
 from dbt.adapters.ducklake.format.paths import new_uuid
 from dbt.adapters.ducklake.report import formatting, svg
@@ -158,6 +160,14 @@ def test_of_a_run_with_many_nodes_the_longest_are_shown(lake: LakeCatalog) -> No
     page = checked(replace(gather(lake, "lake"), runs=(Run("1f", None, None, tuple(commits)),)))
     assert [number for number in range(NODES + 5) if f"m{number:03}: snapshot" not in page.text] == [0, 1, 2, 3, 4]
     assert "5 nodes that took less time or wrote less not shown." in page.text
+
+
+@pytest.mark.parametrize(("option", "value"), [("expire_older_than", "soon"), ("delete_older_than", "-1 day")])
+def test_a_wrong_age_that_another_program_stored_is_named(lake: LakeCatalog, option: str, value: str) -> None:
+    with lake._database.writing() as connection:
+        connection.execute(metadata.insert().values(key=option, value=value))
+    with pytest.raises(LakeError, match=f"option {option} of the lake has the value '{value}'.*; set it again"):
+        gather(lake, "lake")
 
 
 def test_a_lake_without_tables(lake: LakeCatalog) -> None:

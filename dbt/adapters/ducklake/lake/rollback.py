@@ -50,14 +50,14 @@ class Outcome:
 def roll_back(
     context: Context, to: Snapshot, schema: str | None = None, table: str | None = None, *, dry_run: bool = False
 ) -> list[Outcome]:
-    """Stage the state of an earlier snapshot of a table, of everything in a schema, or of the lake, without Spark.
+    """Stage the rollback of a table, of all objects of a schema, or of the whole lake to an earlier snapshot. Spark is not needed.
 
     Args:
         context: the catalog and the transaction.
         to: the earlier snapshot.
-        schema: the schema, also of `table`.
-        table: the only table.
-        dry_run: only return what would change.
+        schema: the schema to roll back, or the schema of `table` (None: `main`); None without a table: the whole lake.
+        table: roll back only this table.
+        dry_run: stage nothing, and return what would change.
 
     Returns:
         An entry for each table, and for each other object that changes.
@@ -75,7 +75,8 @@ def roll_back(
     if table is not None:
         return [work.table(schema or "main", table)]
     if schema is not None and reader.schema(schema) is None:
-        raise NotFoundError("schema", schema, f"There was none at snapshot {to.snapshot_id}; DROP SCHEMA removes it")
+        hint = f"It did not exist at snapshot {to.snapshot_id}"
+        raise NotFoundError("schema", schema, hint if context.transaction.schema(schema) is None else f"{hint}; DROP SCHEMA removes it")
     return list(work.everything(schema))
 
 

@@ -14,8 +14,8 @@ from ..catalog.lake import LakeCatalog
 from ..catalog.read.facts import TableFacts
 from ..catalog.read.reader import SnapshotReader
 from ..format.compaction import Group, to_merge, to_rewrite
-from ..format.intervals import before
 from ..format.objects import Table
+from ..format.option_values import limit_of_age
 from ..format.options import Options, truth
 from .formatting import counted, number
 
@@ -83,7 +83,7 @@ def _expiry(catalog: LakeCatalog, options: Options, now: datetime) -> Step:
     interval = options.get("expire_older_than")
     if not interval:
         return Step("expire_snapshots", False, "none: the option expire_older_than is not set, so all snapshots are kept")
-    count = len(catalog.maintenance.expire(older_than=before(now, interval), dry_run=True))
+    count = len(catalog.maintenance.expire(older_than=limit_of_age("expire_older_than", interval, now), dry_run=True))
     return Step(
         "expire_snapshots",
         count > 0,
@@ -94,7 +94,7 @@ def _expiry(catalog: LakeCatalog, options: Options, now: datetime) -> Step:
 def _cleanup(catalog: LakeCatalog, options: Options, now: datetime) -> Step:
     interval = options.get("delete_older_than") or "2 days"
     waiting = len(catalog.maintenance.scheduled(None))
-    due = len(catalog.maintenance.scheduled(before(now, interval)))
+    due = len(catalog.maintenance.scheduled(limit_of_age("delete_older_than", interval, now)))
     outcome = f"{counted(due, 'file')} to remove, which nothing reads" if due else "no files to remove"
     return Step(
         "cleanup_old_files", due > 0, f"{outcome}, {number(waiting - due)} not before {interval} have passed" if waiting > due else outcome

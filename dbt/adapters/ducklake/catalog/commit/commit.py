@@ -123,8 +123,7 @@ def _commit_once(
         state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), progress.staged)
         snapshot = _write_changes(state, next_row_ids, progress) if state.staged.has_changes else None
         write_staged_options(state)
-        progress.uncertain = True
-    progress.uncertain = False
+        progress.uncertain = True  # for good: an interrupt between the commit and the return must not remove the files of the snapshot
     return snapshot
 
 

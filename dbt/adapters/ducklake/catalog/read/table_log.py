@@ -19,7 +19,8 @@ from .history import SnapshotRecord, snapshot_record
 from .table_metrics import TableMetrics, read_table_metrics
 
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
-_KINDS = CHANGES_OF_ROWS | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE, Kind.INLINE_FLUSH, Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE}
+_COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
+_KINDS = CHANGES_OF_ROWS | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE, Kind.INLINE_FLUSH} | _COMPACTIONS
 """The kinds of logged changes that have a table's id. CREATED_TABLE has the table's name instead."""
 
 
@@ -98,10 +99,19 @@ def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, m
     inserted: int | None = 0
     deleted: int | None = 0
     added, removed, size = metrics.files(snapshot_id)
+    if not _COMPACTIONS.isdisjoint(kinds):
+        kinds = _without_insert(kinds)
     if not CHANGES_OF_ROWS.isdisjoint(kinds):
         inserted = metrics.inserted(snapshot_id)
     if not _DELETES.isdisjoint(kinds):
         deleted = metrics.deleted(snapshot_id)
+    if not inserted and (Kind.INLINE_FLUSH in kinds or (inserted == 0 and not _DELETES.isdisjoint(kinds))):
+        kinds = _without_insert(kinds)
     if Kind.MERGE_ADJACENT in kinds or Kind.INLINE_FLUSH in kinds:  # the files that these write begin at the snapshots of their rows
         added = removed = size = None
     return TableLogEntry(record, kinds, snapshot_id == first, inserted, deleted, added, removed, size)
+
+
+def _without_insert(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    """Return the kinds without an insert that is only logged for the conflicts of DuckDB; see `CommitState.guard_deletes`."""
+    return tuple(kind for kind in kinds if kind is not Kind.INSERTED_INTO_TABLE)

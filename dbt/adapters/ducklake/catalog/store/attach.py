@@ -236,5 +236,8 @@ def _replace_data_path(database: Database, stored: str, data_path: str) -> bool:
     """Replace the data path of a lake without tables; return False if another process has changed the lake in the meantime."""
     entry = t.metadata.c.key == "data_path", t.metadata.c.value == stored, t.metadata.c.scope.is_(None)
     unused = (~exists(select(table.c[0])) for table in _TABLES_WITH_PATHS)
-    with database.creating() as connection:
-        return bool(connection.execute(update(t.metadata).where(*entry, *unused).values(value=data_path)).rowcount)
+    try:
+        with database.migrating() as connection:
+            return bool(connection.execute(update(t.metadata).where(*entry, *unused).values(value=data_path)).rowcount)
+    except ConcurrentWriteError as error:
+        raise database.busy(error) from error

@@ -58,7 +58,7 @@ class Database:
 
     def _create_engine(self) -> Engine:
         try:
-            engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, **self.dialect.engine_options)
+            engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, hide_parameters=True, **self.dialect.engine_options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.extra}]'"

@@ -236,8 +236,8 @@ class Transaction(CatalogView):
                 progress.staged = Staged()
             raise
         finally:
-            staging.files.update(dict.fromkeys(progress.rewritten))
             staging.changes = progress.staged
+            staging.files.update(dict.fromkeys(progress.rewritten))
 
     def require_committable(self, staged: Staged) -> None:
         """Require that a commit of these changes would find no conflict now.

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkNotImplementedError, UnsupportedOperationException
+from pyspark.errors import UnsupportedOperationException
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
 
-from ...errors import DataError
+from ...errors import DataError, StatementError
 from ..values.types import contains_type, type_text
 
 if TYPE_CHECKING:
@@ -31,14 +31,15 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
     Raises:
         DataError: Python cannot represent a value: the TIME 24:00:00, or a date or timestamp outside the years 1 to 9999. The message names
             the column.
+        StatementError: a struct has two fields with the same name.
     """
     frame = _fetchable(frame)
     if limit is not None:
         frame = frame.limit(limit)
     try:
         table = frame.toArrow()
-    except (PySparkNotImplementedError, UnsupportedOperationException):
-        return [tuple(row) for row in frame.collect()]  # types without an Arrow equivalent: year-month interval
+    except UnsupportedOperationException as error:
+        raise StatementError("a struct in the result has two fields with the same name; rename one of them") from error
     for name, column in zip(table.column_names, table.columns, strict=True):
         for chunk in column.chunks:
             _require_python_values(name, chunk)

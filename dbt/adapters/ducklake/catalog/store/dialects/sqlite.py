@@ -58,12 +58,18 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     The driver's own transactions begin too late to take the write lock first.
     """
 
-    def is_write_protected() -> bool:
-        return not os.access(str(engine.url.database), os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    def file_state() -> tuple[int, int, bool] | None:
+        """Return which file the path names, and whether it can be written; None if there is none."""
+        try:
+            found = os.stat(str(engine.url.database))
+        except OSError:
+            return None
+        can_write = os.access(str(engine.url.database), os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+        return found.st_dev, found.st_ino, can_write
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-        record.info["write_protected"] = is_write_protected()
+        record.info["file"] = file_state()
         connection.isolation_level = None
         connection.execute("PRAGMA cache_spill = OFF")  # a spill would block this process's own readers before the commit
         if read_only:
@@ -71,8 +77,8 @@ def _prepare(engine: Engine, read_only: bool) -> None:
 
     @event.listens_for(engine, "checkout")
     def _reopen(_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
-        """Replace a connection that was opened while the file was write-protected, because SQLite never writes through it."""
-        if record.info["write_protected"] and not is_write_protected():
+        """Replace a connection to a file that was replaced, or was write-protected when it was opened: SQLite never writes through it."""
+        if record.info["file"] != file_state():
             raise DisconnectionError
 
     @event.listens_for(engine, "begin")
