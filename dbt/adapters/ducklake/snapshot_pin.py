@@ -25,7 +25,7 @@ def pin(version: Any, time: Any) -> Pin:
     """Return the snapshot that two values from YAML, Jinja or an environment variable specify; "none" and "" mean not set.
 
     Raises:
-        ValueError: they contradict each other, or one is not a snapshot; the message has the expected form.
+        ValueError: both are set, or one does not specify a snapshot; the message says which form is expected.
     """
     version, time = (None if str(value).strip().lower() in ("", "none") else value for value in (version, time))
     if version is not None and time is not None:

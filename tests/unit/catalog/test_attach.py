@@ -72,6 +72,13 @@ def test_the_data_path_of_a_locked_catalog_is_not_replaced(tmp_path: Path, monke
     locked.close()
 
 
+@pytest.mark.parametrize("option", ["foo=bar", "connect_timeout=soon", "ssl_ca=/nonexistent"])
+def test_an_option_that_the_driver_refuses(option: str) -> None:
+    pytest.importorskip("pymysql")
+    with pytest.raises(ConfigurationError, match=r"refuses an option of mysql\+pymysql://me@127.0.0.1:1/lake\?"):
+        LakeCatalog.open(CatalogSettings(f"mysql://me@127.0.0.1:1/lake?{option}"))
+
+
 def test_a_process_that_opened_a_lake_with_its_earlier_data_path_creates_no_table(
     lake: LakeCatalog, place: CatalogPlace, tmp_path: Path
 ) -> None:

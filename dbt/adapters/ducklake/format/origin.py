@@ -23,8 +23,8 @@ class Origin:
     """All entries; values that are not strings are encoded as JSON."""
 
     @property
-    def engine(self) -> str | None:
-        """The versions of dbt-ducklake and dbt; None if dbt-ducklake did not write the snapshot."""
+    def versions(self) -> str | None:
+        """The recorded versions, such as `dbt-ducklake/1.2 dbt/1.10`; None if none is recorded."""
         found = self.entries or {}
         names = {"dbt-ducklake": "dbt_ducklake_version", "dbt": "dbt_version"}
         return " ".join(f"{name}/{found[key]}" for name, key in names.items() if key in found) or None

@@ -38,7 +38,7 @@ __all__ = [
     "next_column_id",
     "parse_type",
     "spark_name",
-    "with_kept_json_as_text",
+    "with_unassigned_json_as_text",
 ]
 
 NESTED = frozenset({"list", "map", "struct"})
@@ -123,8 +123,8 @@ def json_as_text(column: Column) -> Column:
     return replace(column, type="varchar" if column.type == "json" else column.type, children=tuple(map(json_as_text, column.children)))
 
 
-def with_kept_json_as_text(columns: Iterable[Column], assigned: Collection[str]) -> tuple[Column, ...]:
-    """Return the columns for new versions of rows: a column that is not `assigned` keeps its values, whose JSON is not checked again."""
+def with_unassigned_json_as_text(columns: Iterable[Column], assigned: Collection[str]) -> tuple[Column, ...]:
+    """Return the columns for new versions of rows. In columns that are not assigned, JSON is plain text, so values are copied unchecked."""
     return tuple(column if column.name in assigned else json_as_text(column) for column in columns)
 
 

@@ -152,5 +152,5 @@ def _delta_row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
         dict(made_by.entries or {}),
         {name: str(value) for name, value in metrics.items() if value is not None},
         record.message,
-        made_by.engine,
+        made_by.versions,
     )

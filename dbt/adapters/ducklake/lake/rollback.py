@@ -120,7 +120,7 @@ class _Rollback:
         """Roll back all present and earlier objects of a schema, or of the lake. New objects are dropped first, to free their names."""
         transaction, touched = self.context.transaction, self._touched()
         if not self.dry_run:
-            transaction.roll_back_all(schema)
+            transaction.declare_rollback(schema)
         current, earlier = transaction.relations(schema), self.reader.relations(schema)
         present, past = ({each.relation_id: each for each in relations} for relations in (current, earlier))
         yield from self._restore_schemas(schema)

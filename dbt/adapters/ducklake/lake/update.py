@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter
 from ..format.objects import Table
-from ..format.types import with_kept_json_as_text
+from ..format.types import with_unassigned_json_as_text
 from ..spark.rows.cached import cached
 from ..spark.rows.positions import collect_positions, positions_by_file
 from .context import Context, RowCounts
@@ -41,7 +41,7 @@ def update(
         within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
-    columns = with_kept_json_as_text(table.columns, assigned)
+    columns = with_unassigned_json_as_text(table.columns, assigned)
     max_rows, at_most = most_rows(context, table), target.plan.max_rows
     if max_rows and (at_most <= max_rows or target.may_read_deleted):
         small = fetch_changed(target, changed, columns, max_rows, extra=_LINEAGE, at_most=at_most)

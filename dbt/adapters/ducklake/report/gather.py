@@ -39,7 +39,7 @@ class TableLine:
 
     @property
     def stored_bytes(self) -> int:
-        """The size of all files that the lake stores for the table, in bytes."""
+        """The size of the live and ended data files and of the live delete files, in bytes."""
         return self.facts.size_bytes + self.facts.delete_size_bytes + self.ended.size_bytes
 
     @property
@@ -103,12 +103,12 @@ class Report:
 
     @property
     def rows(self) -> int:
-        """The number of rows that queries return."""
+        """The number of rows in all tables, with inlined rows and without deleted ones."""
         return sum(line.facts.record_count for line in self.tables)
 
     @property
     def live(self) -> FileTotals:
-        """The data files of the newest snapshot."""
+        """The data files that the snapshot of the report reads."""
         return FileTotals(sum(line.facts.file_count for line in self.tables), sum(line.facts.size_bytes for line in self.tables))
 
     @property

@@ -32,13 +32,13 @@ def run_call(env: Environment, statement: Call) -> Result:
     if found is None:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
     names, given = found
-    if procedure.refused_because is not None and env.begun:
+    if procedure.refused_because is not None and env.in_user_transaction:
         raise StatementError(f"{key} {procedure.refused_because}")
     return procedure.run(env.with_names(names), env.localized(given))
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:
-    if not env.begun:
+    if not env.in_user_transaction:
         raise StatementError("set_commit_message needs an open transaction; BEGIN first")
     env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
     return Result("SET COMMIT MESSAGE")

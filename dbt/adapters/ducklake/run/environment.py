@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FIXED_ZONE = re.compile(r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::(?P<minutes>\d{2}))?")
 """Zones of Spark that Python does not have; asking Spark takes long for many values."""
 MAX_CACHED = 64
-"""How many views have cached columns. A view is usually described soon after it was created."""
+"""The maximum number of views whose columns are cached. A view is usually described soon after it was created."""
 
 
 @dataclass
@@ -137,10 +137,10 @@ class Environment:
     Args:
         names: resolves names.
         lakes: all lakes.
-        planning: what `resolve` needs in addition to names.
+        planning: the settings, scan plans and function calls that `resolve` uses.
         state: the session's state.
         spark_started: returns whether the Spark session has been started.
-        begun: the user began the transaction; otherwise it ends with this statement.
+        in_user_transaction: whether the user began the transaction with BEGIN; otherwise it ends with this statement.
         frame_of_call: returns the rows of a lake function.
         reads: the files that the statement reads, table by table.
     """
@@ -150,7 +150,7 @@ class Environment:
     planning: Planning
     state: SessionState
     spark_started: Callable[[], bool]
-    begun: bool
+    in_user_transaction: bool
     frame_of_call: Callable[[Environment, BoundCall], DataFrame]
     reads: list[FilesRead] = field(default_factory=list)
 

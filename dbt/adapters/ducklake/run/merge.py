@@ -25,7 +25,7 @@ from ..spark.values.types import fields_of
 from ..sql.tokens import tokenize
 from ..sql.values import VIRTUAL_COLUMNS, Merge, MergeClause, Name, Sql
 from .environment import Environment
-from .registry import ask_for_files
+from .registry import asks_for_files
 from .result import Result, changed
 from .targets import Side, Target, assigned_values, target_of, with_columns
 
@@ -82,7 +82,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         not_matched_by_source=clauses("not_matched_by_source"),
         within=filters_for_condition(condition, table, target_alias, env.planning.settings(), only_qualified=True),
         virtual=_virtual_columns_of_target(statement, table, target_alias, plain.columns),
-        asks_for_files=ask_for_files(texts),
+        asks_for_files=asks_for_files(texts),
         planned=lambda plan: target.owner.note_scan(table, plan),
     )
     return changed("MERGE", merge(target.context, table, request))

@@ -46,8 +46,8 @@ class Registering:
     """The settings of the session."""
     frame_of_call: Callable[[BoundCall], DataFrame]
     """Returns the rows of a call of a lake function."""
-    names_files: bool = False
-    """Whether the statement may ask for the file of a row."""
+    asks_for_files: bool = False
+    """Whether the statement may call a function for a row's file."""
 
 
 _Registered = BoundTable | BoundQuery | BoundCall | BoundFunction
@@ -74,8 +74,8 @@ class ScanRegistry:
         Raises:
             LakeError: a view or a file of the lake is broken.
         """
-        if ask_for_files(piece for piece in bound.pieces if isinstance(piece, str)):
-            how = replace(how, names_files=True)
+        if asks_for_files(piece for piece in bound.pieces if isinstance(piece, str)):
+            how = replace(how, asks_for_files=True)
         return bound.text(lambda relation: backquoted(self._name(relation, how)))
 
     @property
@@ -96,7 +96,13 @@ class ScanRegistry:
         spark.catalog.dropTempView(name)
 
     def query(self, bound: Bound, text: str, spark: SparkSession) -> DataFrame:
-        """Return the rows of a query with its text for Spark. A column that a call without an alias names has the function's own name."""
+        """Return the rows of a query. In the names of columns without an alias, the hidden names of functions become the user's names.
+
+        Args:
+            bound: the query.
+            text: its text for Spark.
+            spark: the session.
+        """
         frame = spark.sql(text)
         if not any(isinstance(each, BoundFunction) for each in bound.relations):
             return frame
@@ -134,7 +140,7 @@ class ScanRegistry:
     def _name(self, relation: BoundRelation, how: Registering) -> str:
         if isinstance(relation, BoundRows):
             return relation.view
-        key = relation, how.settings, how.names_files
+        key = relation, how.settings, how.asks_for_files
         name = self._used.pop(key, "") or self._kept.pop(key, "") or self._register(relation, how)
         self._used[key] = name
         self.user_names[name] = relation.user_name
@@ -176,14 +182,14 @@ class ScanRegistry:
         return frame.toDF(*columns) if columns and list(columns) != frame.columns else frame
 
 
-def ask_for_files(texts: Iterable[str]) -> bool:
-    """Whether SQL may ask for the file of a row."""
+def asks_for_files(texts: Iterable[str]) -> bool:
+    """Whether one of these pieces of SQL may call a function for a row's file, such as `input_file_name()`."""
     return any(_FILE_FUNCTIONS in text.lower() for text in texts)
 
 
 def _rows(table: BoundTable, how: Registering) -> DataFrame:
     """Return the rows of a table. A small one is a local relation, for which Spark needs no scan."""
-    local = None if table.virtual or how.names_files else local_rows(table.plan)
+    local = None if table.virtual or how.asks_for_files else local_rows(table.plan)
     if local is not None:
         return local.frame(how.spark)
     return scan(how.spark, table.plan, virtual=table.virtual, unneeded=table.unneeded)

@@ -39,8 +39,8 @@ class FilesWritten:
 class Result:
     """The outcome of one statement: rows, or the number of changed rows.
 
-    `message` is for people, such as `MERGE 3 inserted, 2 updated, 0 deleted`. `snapshot` is the snapshot that the statement created, if
-    it was its own transaction.
+    `message` is for people, such as `MERGE 3 inserted, 2 updated`; counts of 0 are left out. `snapshot` is the snapshot that the statement
+    created, if it was its own transaction.
     """
 
     message: str
@@ -63,7 +63,7 @@ class Result:
 
     @property
     def rowcount(self) -> int:
-        """The number of rows changed or returned; -1 if it is unknown until the query runs."""
+        """The number of rows changed or returned; -1 for a query that has not run, and for a statement that does neither."""
         if self.counts is not None:
             return self.counts.total
         return len(self.rows) if self.rows is not None else -1

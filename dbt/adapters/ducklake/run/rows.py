@@ -28,7 +28,7 @@ from ..sql.constants import constant, constant_rows
 from ..sql.rows import fill_defaults
 from ..sql.values import Constant, Delete, Insert, PartitionKey, Sql, Truncate, Update
 from .environment import Environment
-from .registry import ask_for_files
+from .registry import asks_for_files
 from .result import Result, changed
 from .targets import Target, assigned_values, target_of
 
@@ -149,7 +149,7 @@ def _scan(target: Target, condition: Sql | None, values: Sequence[Sql | None] = 
     plan = target.context.transaction.scan_plan(table, within=within)
     target.owner.note_scan(table, plan)
     virtual = virtual_columns(dict.fromkeys(name for each in expressions for name in each.virtual), table)
-    scan = TargetScan(target.context, plan, virtual, ask_for_files(each.text for each in expressions))
+    scan = TargetScan(target.context, plan, virtual, asks_for_files(each.text for each in expressions))
     has_rows = bool(plan.files or plan.inlined or plan.pruned_files)
     return scan, within() if has_rows or env.spark_started() else ()  # an empty table does not start Spark for the filters
 

@@ -107,7 +107,7 @@ def _if_not_exists(cursor: Cursor, what: str, replace: bool) -> bool:
 
 
 def _is_column_list(cursor: Cursor) -> bool:
-    """Whether the parentheses that come next contain columns and not a query; a column may be called `map`, as a query may begin."""
+    """Whether the parentheses that come next contain columns and not a query. Both can begin with a word such as `map`."""
     if not cursor.at_query():
         return True
     ahead = cursor.copy()

@@ -42,7 +42,7 @@ class Relation:
     alias: str | None
     """The user's alias."""
     after: int
-    """The index of the token after the range of the reference, which does not include an alias at its end."""
+    """The index of the first token after the reference. An alias that follows the reference comes after this index."""
 
 
 def relation(cursor: Cursor, *, columns: bool = False) -> Relation | None:

@@ -84,7 +84,7 @@ def _to_date(node: exp.Expr) -> exp.Expr:
 
 
 def _add_interval(node: exp.Expr) -> exp.Expr:
-    """Mark a timestamp plus or minus an interval."""
+    """Replace a timestamp plus or minus an interval by a marked TimestampAdd or TimestampSub, which `_timestamp_add` translates."""
     interval = node.expression
     if not isinstance(interval, exp.Interval):
         return node
@@ -95,7 +95,7 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
 
 
 def _select(node: exp.Expr) -> exp.Expr:
-    """Write `q.*` with the keys of a join with USING first, as Spark shows it. What stays a star without a mark is refused."""
+    """Write `q.*` of a join with USING in the order of Spark: the join keys first. A star that is not rewritten here is refused later."""
     first, *others = node.args.get("joins") or [exp.Join()]
     if not first.args.get("using") or any(join.args.get("using") for join in others):
         return node
@@ -192,7 +192,7 @@ def _days_added(node: exp.Expr) -> exp.Expr:
 
 
 def _upper(node: exp.Expr) -> exp.Expr:
-    """Raise an error for letters that Spark's `upper` maps to several letters."""
+    """Translate `upper`: `ß` becomes `SS`. DuckDB raises an error for other letters whose upper case differs in Spark."""
     return _duckdb(
         f"CASE WHEN regexp_matches(x, '{UPPER_DIFFERS}') THEN error('upper() of this text is different in Spark') "
         "ELSE upper(replace(x, 'ß', 'SS')) END",
@@ -201,7 +201,7 @@ def _upper(node: exp.Expr) -> exp.Expr:
 
 
 def _lower(node: exp.Expr) -> exp.Expr:
-    """Raise an error for `Σ`: Spark maps it to another letter at the end of a word."""
+    """Translate `lower`. DuckDB raises an error for `Σ`, which Spark maps to another letter at the end of a word."""
     return _duckdb(
         "CASE WHEN contains(x, 'Σ') THEN error('lower() of this text is different in Spark') ELSE lower(replace(x, 'İ', 'i̇')) END",
         x=node.this,

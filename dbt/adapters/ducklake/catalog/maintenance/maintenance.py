@@ -122,5 +122,5 @@ class ScheduledFile:
     """The full path or URL."""
     stored_path: str
     """The path in the catalog, which may be relative to the data path."""
-    scheduled: datetime
+    scheduled_at: datetime
     """When it was scheduled."""

@@ -63,11 +63,24 @@ class Database:
             raise ConfigurationError(
                 f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.extra}]'"
             ) from error
+        except (TypeError, ValueError) as error:
+            raise self._refused_option(error) from None
         if self.schema:
             engine = engine.execution_options(schema_translate_map={None: self.schema})
         self.dialect.prepare_engine(engine, self.read_only)
         event.listen(engine, "before_execute", self._translate_statement, retval=True)
         return engine
+
+    def _connect(self) -> Connection:
+        try:
+            return self._engine.connect()
+        except (TypeError, ValueError, OSError) as error:
+            raise self._refused_option(error) from None
+
+    def _refused_option(self, error: Exception) -> ConfigurationError:
+        """Return the error for an option of the address that the driver refuses; a ValueError contains its value, which may be secret."""
+        reason = "" if isinstance(error, ValueError) else f": {error}"
+        return ConfigurationError(f"the driver of the catalog database refuses an option of {self.location}{reason}")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -102,7 +115,7 @@ class Database:
     @contextmanager
     def _read_transaction(self, **options: bool) -> Iterator[Connection]:
         """Open a reading transaction on a connection with these execution options."""
-        with self._translated(), self._engine.connect() as plain:
+        with self._translated(), self._connect() as plain:
             connection = plain.execution_options(**options)
             with connection.begin():
                 self.dialect.begin_read(connection)
@@ -140,7 +153,7 @@ class Database:
     @contextmanager
     def creating(self) -> Iterator[Connection]:
         """Open a writing transaction for which the metadata tables need not exist."""
-        with self._translated(), self._engine.connect() as plain:
+        with self._translated(), self._connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
             with self.dialect.write_lock(connection), connection.begin(), naming_damaged_rows(connection):
                 yield connection

@@ -245,7 +245,7 @@ def _postgres_pairs(text: str) -> str:
         pairs.pop("port", None)
         address = host + (f":{port}" if port else "")
     database = quote(pairs.pop("dbname", ""), safe="")
-    return f"postgresql+psycopg://{credentials}{address}/{database}{_query_string(pairs)}"
+    return _checked_url(f"postgresql+psycopg://{credentials}{address}/{database}{_query_string(pairs)}")
 
 
 def _parse_pairs(text: str, what: str, example: str) -> dict[str, str]:

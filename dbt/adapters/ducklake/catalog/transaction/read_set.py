@@ -18,7 +18,7 @@ class ReadSet:
         self._names: set[tuple[str, str]] = set()
 
     def add_rows(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
-        """Add the rows of a table that pass all filters; if the id is None, all rows of any table."""
+        """Add the rows of a table that pass all filters; if the id is None, all rows of all tables."""
         self._rows.setdefault(table_id, {})[tuple(within)] = None
 
     def add_name(self, schema_name: str, name: str) -> None:

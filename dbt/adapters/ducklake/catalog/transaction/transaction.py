@@ -92,7 +92,7 @@ class Transaction(CatalogView):
         return self.base.rows_to_end(table)
 
     def record_read(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
-        """Record that a query reads the rows of a table that pass all filters; if the id is None, all rows of any table."""
+        """Record that a query reads the rows of a table that pass all filters; if the id is None, all rows of all tables."""
         self.reads.add_rows(table_id, within)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
@@ -131,10 +131,10 @@ class Transaction(CatalogView):
     # -- changes to all kinds of objects ---------------------------------------------------------------------------------------
 
     def restore_object(self, earlier: Table | View | Macro, rows: RowChanges | None = None) -> None:
-        """Stage the earlier definition of a table, view or macro, with its ids at that snapshot, even if it was dropped since.
+        """Stage a definition from an earlier snapshot, with the ids that it had there, even if the object was dropped since.
 
-        The caller must ensure that names stay unique. A dropped table must be restored as a new table, because DuckDB looks up the schema
-        of a table's first row, however old that row is.
+        The caller must ensure that names stay unique. A dropped table must be restored as a new table, because DuckDB takes a table's
+        schema from the oldest row that `ducklake_table` has for its id.
 
         Args:
             earlier: the earlier definition.
@@ -153,8 +153,8 @@ class Transaction(CatalogView):
                 self._staging.files[file.path] = None
             self._staging.put_rows(earlier, rows)
 
-    def roll_back_all(self, schema: str | None) -> None:
-        """Declare that a whole schema is rolled back (None: the lake), so that every concurrent change in it is a conflict."""
+    def declare_rollback(self, schema: str | None) -> None:
+        """Record that this transaction rolls back a whole schema (None: the lake), so that every concurrent change in it is a conflict."""
         self._staging.require_open()
         self._staging.put(rolled_back=self.staged.rolled_back | {schema})
 
@@ -197,7 +197,7 @@ class Transaction(CatalogView):
         return self.staged
 
     def restore(self, savepoint: Savepoint) -> None:
-        """Discard everything staged since a savepoint; what was read since then still counts, because a statement may have failed on it."""
+        """Discard everything staged since a savepoint; what was read stays in the read set."""
         for table_id, changes in self.staged.rows.items():
             for within in changes.depends_on_rows:
                 self.record_read(table_id, within)

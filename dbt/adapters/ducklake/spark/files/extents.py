@@ -56,7 +56,7 @@ def _extent(leaf: Column, column: Column, values: Any) -> Extent:
 
 
 def _geometries(column: Column, data: Any) -> Iterator[tuple[Column, Any]]:
-    """Yield each geometry in a column, also nested ones, with its values."""
+    """Yield each geometry field of a column, the column itself or a nested field, with all its values."""
     if isinstance(data, pa.ChunkedArray):
         data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
     if isinstance(data, pa.ExtensionArray):

@@ -235,10 +235,10 @@ def remove_tree(directory: str) -> None:
 
 
 def remove_with_prefix(path: str) -> None:
-    """Remove the files of an object store whose paths begin with `path` and have no `/` after it."""
+    """Remove the objects whose paths begin with `path`, except those in folders below it."""
     folder, _, name = path.rpartition("/")
     found = [f"{folder}/{each}" for each in list_folder(folder) if each.startswith(name)]
-    remove([*found, folder + "/"])  # PyArrow, which deletes a file in a worker, makes an empty object for its folder
+    remove([*found, folder + "/"])  # an executor that deletes a file with PyArrow leaves an empty object for its folder
 
 
 def list_files(directory: str) -> list[tuple[str, int]]:
@@ -268,9 +268,9 @@ def list_files_with_times(directory: str) -> list[tuple[str, datetime]]:
 
 
 def link_or_copy(source: str, target: str) -> None:
-    """Give a file a second name in the same file system: a hard link if possible, else a copy.
+    """Make a file available at a second path: as a hard link if possible, else as a copy.
 
-    Its modification time becomes the current time, so that the removal of old orphans does not remove it.
+    The modification time of the new file, and of a linked source, becomes the current time, so that the removal of old orphans keeps it.
 
     Raises:
         FileNotFoundError: the file does not exist.

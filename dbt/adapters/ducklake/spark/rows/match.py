@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from ...format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ...format.identifiers import backquoted
 from ...format.objects import Column
-from ...format.types import with_kept_json_as_text
+from ...format.types import with_unassigned_json_as_text
 from ..values.assignment import assigned
 from ..values.conversions import same_type
 from ..values.expressions import Expression, can_be_sql, select
@@ -49,7 +49,7 @@ class When:
 def updated_columns(columns: Sequence[Column], clauses: Iterable[When]) -> tuple[Column, ...]:
     """Return the columns of the new versions of rows that the UPDATE clauses write; none if all clauses delete."""
     updates = [clause for clause in clauses if clause.action == "update"]
-    return with_kept_json_as_text(columns, {name for clause in updates for name in clause.values}) if updates else ()
+    return with_unassigned_json_as_text(columns, {name for clause in updates for name in clause.values}) if updates else ()
 
 
 @dataclass(frozen=True)

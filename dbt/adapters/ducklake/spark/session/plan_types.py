@@ -40,13 +40,15 @@ _ARITHMETIC = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "IntegralDi
 def first_difference(frame: DataFrame, *, from_spark: bool) -> str | None:
     """Return the SQL of the first operation in a query's plan whose result differs in DuckDB; None if there is none.
 
+    With Spark Connect, which does not show types, return a text that says so.
+
     Args:
         frame: the query.
         from_spark: the query was written in Spark SQL and translated for DuckDB; otherwise it was translated from DuckDB's SQL.
     """
     java: Any = getattr(frame, "_jdf", None)
     if java is None:
-        return "of which Spark Connect does not show the types"
+        return "its types, which Spark Connect does not show"
     return _Check(from_spark, frame.sparkSession._jvm).plan(java.queryExecution().analyzed())
 
 
@@ -94,8 +96,11 @@ def _scale(kind: str) -> int:
     return int(kind.rstrip(")").rpartition(",")[2])
 
 
-def _is_days_or_less_than_one(interval: _Expression) -> bool:
-    """Whether both engines add the interval alike when the clock changes: Spark adds 24 hours as a day of the calendar."""
+def _adds_alike(interval: _Expression) -> bool:
+    """Whether both engines add the interval alike when clocks change: it has days, or certainly less than 24 hours.
+
+    Spark would add 24 hours as one calendar day.
+    """
     while len(interval.children) == 1:
         interval = interval.children[0]
     units = [unit.sql for unit in interval.children]
@@ -181,7 +186,7 @@ class _Check:
             case "TimestampAddInterval" | "TimeAdd" if self.from_spark:  # TimeAdd in Spark 4.0
                 return children[0].is_cast_of("date") and not self._is_explicit(children[0])
             case "TimestampAddInterval" | "TimeAdd" if children[0].type == "timestamp":
-                return not (expression.java.zoneId().getRules().isFixedOffset() or _is_days_or_less_than_one(children[1]))
+                return not (expression.java.zoneId().getRules().isFixedOffset() or _adds_alike(children[1]))
         return _arithmetic_differs(expression) if kind in _ARITHMETIC else _operands_differ(expression)
 
     def _is_explicit(self, cast: _Expression) -> bool:

@@ -30,7 +30,7 @@ def write_and_read(spark: SparkSession, directory: str, *, encrypted: bool) -> b
         encrypted: write and read an encrypted file, as the models of an encrypted lake do.
 
     Raises:
-        LakeError: the executors read back other rows, or this process cannot see an encrypted file.
+        LakeError: the executors read back another number of rows, or this process cannot see an encrypted file.
         Exception: Spark's error, if a job fails.
     """
     with new_directory(directory) as target:

@@ -57,7 +57,7 @@ def write_rows(
         row_bytes: the average bytes per row in the table's existing files, if it has files.
 
     Returns:
-        The files, all with rows; empty if there are no rows.
+        The files that have rows; an empty list if there are no rows.
 
     Raises:
         DataError: a NOT NULL column contains NULL, or a value does not fit its column.
