@@ -57,6 +57,13 @@ with connect("sqlite:///lake.sqlite", "data/") as lake:
     lake.execute("COMMIT")
     assert lake.execute("SELECT count(*), max(id) FROM t").fetch() == [(85, 1024)]
 
+    lake.execute("BEGIN")
+    lake.execute("SET spark.sql.session.timeZone = Asia/Tokyo")
+    end_spark()
+    with pytest.raises(EngineError, match="what SET had changed in its session is lost. Run the transaction again"):
+        lake.execute("SELECT count(*) FROM few")
+    lake.execute("ROLLBACK")
+
     lake.execute("SET spark.sql.session.timeZone = America/New_York")
     frame = lake.sql("SELECT id FROM t")
     end_spark()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +44,9 @@ COMPARED = {
     "inlined_data_tables": "table_id, schema_version",
 }  # fmt: skip
 
+GUARDED = re.compile(r"inserted_into_table:(\d+),(?=deleted_from_table:\1$)")
+"""Of a delete that replaces a delete file we also log an insert, so that DuckDB finds the conflict: `CommitState.guard_deletes`. So does DuckDB on PostgreSQL."""
+
 Step = tuple[str, Callable[[Transaction], Any]]
 Script = list[Step]
 
@@ -68,6 +72,8 @@ class Twins:
         self.retyped = self.retyped or "SET DATA TYPE" in step
         # All tables of one side before those of the other: of a DuckDB file, each change of the side attaches the lake again.
         ours, theirs = self.tables(self.duckdb_on_ours), self.tables(self.theirs)
+        for side in (ours, theirs):
+            side["snapshot_changes"] = [(row[0], GUARDED.sub("", row[1]), *row[2:]) for row in side["snapshot_changes"]]
         for table in COMPARED:
             assert ours[table] == theirs[table], f"ducklake_{table} after {step}"
 

@@ -57,6 +57,8 @@ class SessionState:
     plans: ScanPlans = field(default_factory=ScanPlans)
     setting_changes: int = 0
     """How often a setting of the Spark session may have changed."""
+    settings_of_transaction: bool = False
+    """Whether SET, or another statement that Spark has run, has changed the Spark session since the transaction began."""
     last_committed: dict[str, int] = field(default_factory=dict)
     """The number of the snapshot that this session committed last, by the name of the lake."""
 
@@ -67,6 +69,7 @@ class SessionState:
         self.frames.clear()
         self.cached = {}
         self.setting_changes += 1
+        self.settings_of_transaction = False
 
     def add_view(self, view: TemporaryView) -> None:
         """Add a temporary view, which replaces one with the same name."""

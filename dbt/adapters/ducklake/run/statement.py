@@ -117,6 +117,7 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
     if change is not None and change.key is not None:
         require_allowed_setting(change.key, change.value)
     env.state.setting_changes += 1
+    env.state.settings_of_transaction = True
     words = query.text.upper().split(None, 6)
     stores_names = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
     if stores_names and env.resolve(query, only_columns=True).reads_lake:

@@ -75,6 +75,7 @@ class TransactionalWork(SparkWork):
         if self._transactions is not None:
             raise StatementError("a transaction is already open; COMMIT or ROLLBACK it first")
         self._cancelled.clear()
+        self._state.settings_of_transaction = False
         transactions = self._begin()
         transactions.on(self.database)
         self._transactions, self._journal = transactions, Journal(self.database, self.schema, self._state.temporary)

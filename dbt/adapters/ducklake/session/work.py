@@ -131,11 +131,12 @@ class SparkWork:
             self._cancelled.clear()
         self._description = description
         if self._spark is not None and self.runtime.has_lost(self._spark, time.monotonic() - self._last_used):
-            lost_rows = self.in_transaction and bool(self._state.cached)
+            lost_rows, lost_settings = bool(self._state.cached), self._state.settings_of_transaction
             self._spark, self._previous_settings = None, {}
             self._state.forget_spark()
-            if lost_rows:  # their queries would read what the transaction has changed since
-                raise EngineError("Spark ended during the transaction, and the rows that it had cached are lost. Run the transaction again")
+            if self.in_transaction and (lost_rows or lost_settings):  # other rows and settings would give other results
+                lost = "the rows that it had cached are" if lost_rows else "what SET had changed in its session is"
+                raise EngineError(f"Spark ended during the transaction, and {lost} lost. Run the transaction again")
         try:
             with WATCH.running(self._current_work()), ExitStack() as self._scopes:
                 yield
