@@ -5,12 +5,15 @@ DuckDB's matrix of conflicts lets some of these pairs pass, so our commits log a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import duckdb
 import pytest
 
 from tests.interop.conftest import Both
+from tests.places import FULL_MATRIX
 
 Prepare = Callable[[Both], None]
 
@@ -77,3 +80,80 @@ def test_a_guard_is_no_insert_in_the_history(both: Both) -> None:
     assert changes == [["rewrite files"], ["delete"], ["delete"], ["insert"], ["insert"], ["create"]]
     both.spark("CALL merge_adjacent_files(table_name => 't')")
     assert both.session.execute("SELECT changes FROM lake.history('t') LIMIT 1").fetch() == [(["merge files"],)]
+
+
+ROWS = [
+    "INSERT INTO t VALUES (100, 1, 'x')",
+    "INSERT INTO t SELECT i + 200, k, v FROM t WHERE i < 30",
+    "DELETE FROM t WHERE i = {a}",
+    "DELETE FROM t WHERE i BETWEEN {a} AND {b}",
+    "DELETE FROM t WHERE k = {c}",
+    "UPDATE t SET v = 'u{a}' WHERE i = {a}",
+    "UPDATE t SET k = k + 10 WHERE i BETWEEN {a} AND {b}",
+    "DELETE FROM t",
+]
+MAINTENANCE = {
+    "flush": ("CALL flush_inlined_data(table_name => 't')", "CALL ducklake_flush_inlined_data('lake', table_name => 't')"),
+    "merge files": ("CALL merge_adjacent_files(table_name => 't')", "CALL ducklake_merge_adjacent_files('lake', 't')"),
+    "rewrite files": (
+        "CALL rewrite_data_files(table_name => 't', delete_threshold => 0.05)",
+        "CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.05)",
+    ),
+}
+"""Statements that change no rows: ours and DuckDB's."""
+MERGE = (
+    "MERGE INTO t USING (SELECT {a} AS i, 'm' AS v UNION ALL SELECT {b}, 'm') s ON t.i = s.i "
+    "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (i, k, v) VALUES (s.i, 8, s.v)"
+)
+OURS = [
+    *ROWS,
+    *MAINTENANCE,
+    "TRUNCATE TABLE t",
+    MERGE,
+]
+ROUNDS = 250 if FULL_MATRIX else 12
+
+
+def rows_after(statements: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return the rows that plain DuckDB has after statements."""
+    with duckdb.connect() as model:
+        model.execute("CREATE TABLE t (i BIGINT, k BIGINT, v VARCHAR)")
+        for statement in statements:
+            if statement not in MAINTENANCE:
+                model.execute(statement)
+        return sorted(model.execute("FROM t").fetchall())
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: int) -> None:
+    """The rows are those of one of the two orders, or of ours alone if DuckDB refuses its transaction."""
+    chance = random.Random(seed)
+
+    def chosen(kinds: Sequence[str], count: int) -> list[str]:
+        found = []
+        for kind in chance.choices(kinds, k=count):
+            a = chance.randint(0, 59)
+            found.append(kind.format(a=a, b=a + chance.choice([1, 5, 15]), c=chance.randint(0, 3)))
+        return found
+
+    both.spark("CALL set_option('data_inlining_row_limit', 10)")
+    for number in range(ROUNDS):
+        both.duckdb("CREATE OR REPLACE TABLE t (i BIGINT, k BIGINT, v VARCHAR)")
+        starts = [0, 20, 40][: chance.randint(1, 3)]
+        before = [f"INSERT INTO t SELECT range, range % 4, 'a' FROM range({low}, {low + 20})" for low in starts]
+        before += chosen([*ROWS[:-1], "flush"], chance.randint(0, 3))
+        ours = chosen(OURS, chance.randint(1, 2))
+        theirs = chosen(ROWS, chance.randint(1, 2)) if chance.random() < 0.8 else chosen(["flush", "merge files"], 1)
+        for statement in before:
+            both.duckdb(MAINTENANCE.get(statement, ("", statement))[1])
+        both.duckdb("BEGIN")
+        for statement in theirs:
+            both.duckdb(MAINTENANCE.get(statement, ("", statement))[1])
+        for statement in ours:
+            both.spark(MAINTENANCE.get(statement, (statement, ""))[0])
+        try:
+            both.duckdb("COMMIT")
+            expected = [rows_after([*before, *ours, *theirs]), rows_after([*before, *theirs, *ours])]
+        except duckdb.Error:
+            expected = [rows_after([*before, *ours])]
+        assert both.rows("SELECT i, k, v FROM t") in expected, f"round {number}: before {before}, ours {ours}, DuckDB's {theirs}"
