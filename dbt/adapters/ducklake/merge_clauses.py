@@ -219,6 +219,23 @@ def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def _wrong_types(clause: Mapping[str, Any]) -> list[str]:
+    """Return the problems of lists and maps inside `update` and `insert`; a string would be read as the list of its letters."""
+    found = []
+    for key, names in (("update", ("include", "exclude")), ("insert", ("columns", "values"))):
+        inner = clause.get(key)
+        if not isinstance(inner, Mapping):
+            continue
+        for name in names:
+            value = inner.get(name) or ()
+            if isinstance(value, str) or not isinstance(value, Sequence):
+                found.append(f"has {key}.{name}, which must be a list; it is {value!r}")
+    update = clause.get("update")
+    if isinstance(update, Mapping) and not isinstance(update.get("set_expressions") or {}, Mapping):
+        found.append("has update.set_expressions, which must be a map of columns and expressions")
+    return found
+
+
 def _when(place: str, clause: Mapping[str, Any]) -> str:
     if place == "when_matched":
         return "matched"
@@ -242,20 +259,3 @@ def _by_position(columns: Columns) -> list[tuple[str, str]]:
 def bare(name: str) -> str:
     """Return a column's name for comparison: without quotes, in folded case."""
     return fold(name.strip().strip('`"'))
-
-
-def _wrong_types(clause: Mapping[str, Any]) -> list[str]:
-    """Return the problems of lists and maps inside `update` and `insert`; a string would be read as the list of its letters."""
-    found = []
-    for key, names in (("update", ("include", "exclude")), ("insert", ("columns", "values"))):
-        inner = clause.get(key)
-        if not isinstance(inner, Mapping):
-            continue
-        for name in names:
-            value = inner.get(name) or ()
-            if isinstance(value, str) or not isinstance(value, Sequence):
-                found.append(f"has {key}.{name}, which must be a list; it is {value!r}")
-    update = clause.get("update")
-    if isinstance(update, Mapping) and not isinstance(update.get("set_expressions") or {}, Mapping):
-        found.append("has update.set_expressions, which must be a map of columns and expressions")
-    return found

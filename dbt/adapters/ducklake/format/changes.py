@@ -49,6 +49,9 @@ CREATIONS = frozenset(
     }
 )
 CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
+COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
+MOVES = COMPACTIONS | {Kind.INLINE_FLUSH}
+"""Changes that move rows without changing them; afterwards the files no longer show earlier changes of the rows."""
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNKNOWN} | {
     "flushed_inlined": Kind.INLINE_FLUSH,
     "compacted_table": Kind.REWRITE_DELETE,  # older versions do not distinguish the two compactions; this is the stricter one

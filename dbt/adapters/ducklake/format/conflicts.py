@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from .changes import CHANGES_OF_ROWS, CREATIONS, Change, Kind
+from .changes import CHANGES_OF_ROWS, CREATIONS, MOVES, Change, Kind
 from .identifiers import fold
 
 
@@ -110,10 +110,7 @@ class Conflict:
 
 _INSERTS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.INLINED_INSERT})
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
-_COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
 _FLUSH = frozenset({Kind.INLINE_FLUSH})
-MOVES = _COMPACTIONS | _FLUSH
-"""Changes that move rows without changing them; afterwards the files no longer show earlier changes of the rows."""
 _GONE = frozenset({Kind.DROPPED_TABLE})
 _CHANGED = frozenset({Kind.DROPPED_TABLE, Kind.ALTERED_TABLE})
 
@@ -128,14 +125,14 @@ _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
     Act.ALTER_TABLE: _CHANGED | _INSERTS | _DELETES | _FLUSH,
     Act.ALTER_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
     Act.INSERT: _CHANGED | _DELETES,
-    Act.DELETE: _CHANGED | _INSERTS | _COMPACTIONS | _FLUSH | {Kind.INLINED_DELETE},
-    Act.DELETE_ALL: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
-    Act.DELETE_INLINED: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
+    Act.DELETE: _CHANGED | _INSERTS | MOVES | {Kind.INLINED_DELETE},
+    Act.DELETE_ALL: _CHANGED | _INSERTS | _DELETES | MOVES,
+    Act.DELETE_INLINED: _CHANGED | _INSERTS | _DELETES | MOVES,
     Act.DEPEND_ON_ROWS: _CHANGED | _INSERTS | _DELETES,
     Act.READ_DEFINITION: _CHANGED | {Kind.DROPPED_VIEW, Kind.ALTERED_VIEW},
-    Act.FLUSH: _CHANGED | _DELETES | _FLUSH | _COMPACTIONS,
-    Act.COMPACT: _GONE | _DELETES | _COMPACTIONS | _FLUSH,
-    Act.ROLL_BACK: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
+    Act.FLUSH: _CHANGED | _DELETES | MOVES,
+    Act.COMPACT: _GONE | _DELETES | MOVES,
+    Act.ROLL_BACK: _CHANGED | _INSERTS | _DELETES | MOVES,
 }
 _NOT_AFTER_RENAME = frozenset(
     {Act.DROP_TABLE, Act.DROP_VIEW, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.ALTER_TABLE, Act.ALTER_VIEW, Act.READ_DEFINITION}

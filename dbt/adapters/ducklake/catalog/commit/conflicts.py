@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select
 
 from ...errors import ConflictError
-from ...format.changes import CHANGES_OF_ROWS, Change
-from ...format.conflicts import MOVES, Act, Action, Conflict, Renamed, find_conflicts
+from ...format.changes import CHANGES_OF_ROWS, MOVES, Change
+from ...format.conflicts import Act, Action, Conflict, Renamed, find_conflicts
 from ...format.objects import Table, View
 from ...format.paths import normalize, resolve
 from ..read.history import SnapshotRecord, require_not_expired, snapshot_records

@@ -13,14 +13,13 @@ from typing import Any
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.engine import Connection
 
-from ...format.changes import CHANGES_OF_ROWS, Kind
+from ...format.changes import CHANGES_OF_ROWS, COMPACTIONS, MOVES, Kind
 from ..store import tables as t
 from .history import SnapshotRecord, snapshot_record
 from .table_metrics import TableMetrics, read_table_metrics
 
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
-_COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
-_KINDS = CHANGES_OF_ROWS | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE, Kind.INLINE_FLUSH} | _COMPACTIONS
+_KINDS = CHANGES_OF_ROWS | MOVES | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE}
 """The kinds of logged changes that have a table's id. CREATED_TABLE has the table's name instead."""
 
 
@@ -99,7 +98,7 @@ def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, m
     inserted: int | None = 0
     deleted: int | None = 0
     added, removed, size = metrics.files(snapshot_id)
-    if not _COMPACTIONS.isdisjoint(kinds):
+    if not COMPACTIONS.isdisjoint(kinds):
         kinds = _without_insert(kinds)
     if not CHANGES_OF_ROWS.isdisjoint(kinds):
         inserted = metrics.inserted(snapshot_id)
