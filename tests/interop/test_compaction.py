@@ -74,7 +74,7 @@ def test_a_merge_changes_no_result(both: Both, kind: str) -> None:
     assert files(both) == many - sum(processed - created for _, _, processed, created in result)
     assert_unchanged(both, before)
     changes = both.duck.execute("SELECT changes FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 1").fetchone()[0]
-    assert changes == {"merge_adjacent": ["1"], "tables_inserted_into": ["1"]}, "see CommitState.guard_deletes"
+    assert changes == {"merge_adjacent": ["1"], "tables_inserted_into": ["1"]}, "see format.changes"
     assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == []
     both.duckdb("DELETE FROM t WHERE id = 2")
     both.spark("UPDATE t SET v = 'again' WHERE id = 3")

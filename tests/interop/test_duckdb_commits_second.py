@@ -1,6 +1,8 @@
 """DuckDB commits a transaction that it began before our commit: it must find the conflict, because its checks decide then.
 
-DuckDB's matrix of conflicts lets some of these pairs pass, so our commits log an insert too (`CommitState.guard_deletes`).
+DuckDB's matrix of conflicts lets some of these pairs pass, so our commits log an insert too (`format.changes`). With a catalog in
+SQLite the pairs do not occur: DuckDB's transaction locks the file from its first statement to its end. (In one process the lock would
+not hold, because two copies of SQLite do not see each other's locks.)
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import pytest
 
 from tests.interop.conftest import Both
 from tests.places import FULL_MATRIX
+
+CATALOGS = [pytest.param("postgres", marks=pytest.mark.postgres)]
 
 Prepare = Callable[[Both], None]
 
@@ -44,6 +48,12 @@ def two_files(both: Both) -> None:
 
 
 CASES: list[tuple[Prepare, str, str]] = [
+    (one_file, "DELETE FROM t WHERE i = 3", "DELETE FROM t WHERE i = 3"),
+    (one_file, "DELETE FROM t WHERE i < 20", "DELETE FROM t WHERE i = 3"),
+    (one_file, "UPDATE t SET i = 100 WHERE i = 3", "DELETE FROM t WHERE i = 3"),
+    (one_file_with_an_inlined_delete, "TRUNCATE TABLE t", "DELETE FROM t WHERE i = 3"),
+    (one_file_with_an_inlined_delete, "DELETE FROM t", "DELETE FROM t WHERE i = 3"),
+    (one_file_with_an_inlined_delete, "INSERT OVERWRITE t SELECT 100", "DELETE FROM t WHERE i = 3"),
     (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i BETWEEN 1 AND 15"),
     (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i = 1"),
     (one_file_with_a_delete_file, "DELETE FROM t WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
@@ -55,7 +65,7 @@ CASES: list[tuple[Prepare, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("prepare", "ours", "theirs"), CASES, ids=[f"{each[1].split('(')[0]}, {each[2]}"[:70] for each in CASES])
+@pytest.mark.parametrize(("prepare", "ours", "theirs"), CASES, ids=[f"{each[1].split('(')[0]}, {each[2].split('(')[0]}" for each in CASES])
 def test_duckdb_refuses_or_its_change_is_whole(both: Both, prepare: Prepare, ours: str, theirs: str) -> None:
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
     prepare(both)
@@ -67,7 +77,8 @@ def test_duckdb_refuses_or_its_change_is_whole(both: Both, prepare: Prepare, our
         both.duckdb("COMMIT")
     assert both.rows("SELECT i FROM t") == expected
     both.duckdb(theirs)
-    both.rows("SELECT i FROM t")
+    rows = both.rows("SELECT i FROM t")
+    assert both.rows("SELECT count(*) FROM t") == [(len(rows),)]
     both.check_history("t")
 
 
@@ -156,4 +167,6 @@ def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: i
             expected = [rows_after([*before, *ours, *theirs]), rows_after([*before, *theirs, *ours])]
         except duckdb.Error:
             expected = [rows_after([*before, *ours])]
-        assert both.rows("SELECT i, k, v FROM t") in expected, f"round {number}: before {before}, ours {ours}, DuckDB's {theirs}"
+        rows = both.rows("SELECT i, k, v FROM t")
+        assert both.rows("SELECT count(*) FROM t") == [(len(rows),)]
+        assert rows in expected, f"round {number}: before {before}, ours {ours}, DuckDB's {theirs}"

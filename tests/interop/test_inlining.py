@@ -443,7 +443,7 @@ def test_a_flush_changes_nothing_that_duckdb_reads(
     last = last_snapshot(catalog)
     before = Witness(duck, last).seen
     assert flushed(session) == [("main", "t", 9)]
-    assert changes(catalog, last + 1) == "inserted_into_table:1,deleted_from_table:1,inline_flush:1", "see CommitState.guard_deletes"
+    assert changes(catalog, last + 1) == "deleted_from_table:1,inline_flush:1,inserted_into_table:1", "see format.changes"
     assert fresh(catalog, last) == before
     assert Witness(duck, last).seen == before  # a DuckDB connection that has cached the lake
     assert flushed(session) == []

@@ -44,8 +44,8 @@ COMPARED = {
     "inlined_data_tables": "table_id, schema_version",
 }  # fmt: skip
 
-GUARDED = re.compile(r"inserted_into_table:(\d+),(?=deleted_from_table:\1$)")
-"""Of a delete that replaces a delete file we also log an insert, so that DuckDB finds the conflict: `CommitState.guard_deletes`. So does DuckDB on PostgreSQL."""
+GUARDED = re.compile(r"inserted_into_table:(\d+),(?=deleted_from_table:\1$)|(?<=deleted_from_table:\d),inserted_into_table:\d+$")
+"""The guard of a delete, see `format.changes`. DuckDB on PostgreSQL logs an insert too, of a delete that replaces a delete file."""
 
 Step = tuple[str, Callable[[Transaction], Any]]
 Script = list[Step]

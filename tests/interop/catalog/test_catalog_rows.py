@@ -144,7 +144,7 @@ def test_whole_files_end_and_tables_are_truncated(lake: LakeCatalog, duckdb_on: 
     committed(lake, lambda transaction: transaction.rows.truncate(table_of(transaction)))
     assert duck.execute("SELECT count(*) FROM t").fetchone() == (0,)
     log = duck.execute("SELECT changes FROM ducklake_snapshots('lake') ORDER BY snapshot_id DESC LIMIT 1").fetchone()[0]
-    assert log == {"tables_deleted_from": ["1"], "inlined_delete": ["1"]}
+    assert log == {"tables_deleted_from": ["1"], "inlined_delete": ["1"], "tables_inserted_into": ["1"]}, "see format.changes"
     assert duck.execute("SELECT count(*) FROM t AT (VERSION => 3)").fetchone() == (41,)
     assert not lake.begin().has_changes
 

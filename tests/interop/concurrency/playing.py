@@ -77,6 +77,8 @@ class Player:
                 stack.callback(duck.detach)
             for text in script.setup:
                 self._duck.connection.execute(text)
+            for duck in (self._duck, self._observer):
+                duck.refresh()
             retry = RetrySettings(wait_ms=1, backoff=1)
             lake = place.open(self._runtime, data_inlining_row_limit=script.inlining, retry=retry, **self._settings)
             stack.callback(lake.catalog.close)
@@ -105,6 +107,8 @@ class _Play:
         self._faults: list[str] = []
         self._committed = False
         """Whether the last step created a snapshot."""
+        self._moved = False
+        """Whether maintenance moved rows since DuckDB's caches were dropped."""
 
     def history(self) -> History:
         """Run all steps, and check the lake at the end."""
@@ -163,11 +167,10 @@ class _Play:
 
     def _after(self, number: int, name: Actor, work: Work, committed: bool, ended: bool, replays: int, statement: Statement) -> None:
         """Record the transaction if it has ended, and the snapshots that it created."""
-        before, moved = self._latest, statement.kind is Kind.MAINTENANCE
-        if moved:
+        before = self._latest
+        if statement.kind is Kind.MAINTENANCE:
+            self._moved = True
             self._observer.refresh()
-            if "duckdb" not in self._open:
-                self._actors["duckdb"].refresh()
         new = [snapshot for snapshot in self._observer.snapshots() if snapshot > before]
         self._committed = bool(new)
         for snapshot in new:
@@ -178,6 +181,9 @@ class _Play:
         if not ended:
             return
         self._open.pop(name, None)
+        if self._moved and "duckdb" not in self._open:
+            self._actors["duckdb"].refresh()
+            self._moved = False
         self._transactions.append(
             Transaction(
                 len(self._transactions),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.ducklake.format.changes import Change, Kind, format_changes, parse_changes
+from dbt.adapters.ducklake.format.changes import Change, Kind, format_changes, parse_changes, parse_entries
 
 TEXTS = [
     'created_schema:"main"',
@@ -14,7 +14,6 @@ TEXTS = [
     'dropped_table:1,created_table:"main"."t",inserted_into_table:4',
     "inserted_into_table:1,deleted_from_table:1,altered_table:2,altered_view:3",
     "inlined_insert:1,inlined_delete:1,inline_flush:2",
-    "merge_adjacent:1",
     'created_scalar_macro:"main"."f",dropped_table_macro:7',
 ]
 
@@ -22,6 +21,20 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_texts_of_duckdb_are_unchanged_by_a_round_trip(text: str) -> None:
     assert format_changes(parse_changes(text)) == text
+
+
+@pytest.mark.parametrize("text", ["deleted_from_table:1", "merge_adjacent:1", "rewrite_delete:1", "deleted_from_table:1,inline_flush:1"])
+def test_deletes_and_compactions_are_guarded(text: str) -> None:
+    guarded = format_changes(parse_changes(text))
+    assert guarded == f"{text},inserted_into_table:1"
+    assert parse_changes(guarded) == parse_changes(text)
+    assert parse_entries(guarded) == (*parse_changes(text), Change(Kind.INSERTED_INTO_TABLE, 1))
+
+
+def test_only_tables_without_an_insert_are_guarded() -> None:
+    text = "inserted_into_table:1,deleted_from_table:1,deleted_from_table:2"
+    assert format_changes(parse_changes(text)) == f"{text},inserted_into_table:2"
+    assert parse_changes(f"{text},inserted_into_table:2,inserted_into_table:3")[3:] == (Change(Kind.INSERTED_INTO_TABLE, 3),)
 
 
 def test_names_with_quotes_commas_and_dots_are_one_entry() -> None:

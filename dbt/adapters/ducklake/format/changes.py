@@ -3,11 +3,17 @@
 Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list of `kind:value` without blanks. A value is an id,
 or for a creation a name in double quotes (`"schema"` or `"schema"."name"`, with quotes inside doubled). Kinds are read ignoring case.
 DuckDB refuses to open a lake with an unknown kind, so we write only the kinds in `Kind`.
+
+After the entries of a snapshot that deletes rows from files or compacts files we write guards: an `inserted_into_table` for each such table
+without an insert. DuckDB compares a delete that it began before with our inserts. But it does not always compare it with our deletes and
+compactions: not if it inlines the delete, and not if our delete file replaces another or begins at an earlier snapshot. It would commit a
+second delete of a row, a second delete file, or deletes of a file that no longer exists. Then it counts wrong, or cannot read the table.
+A guard is known by its place, because DuckDB, as we, writes inserts before deletes and compactions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -52,6 +58,7 @@ CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, 
 COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
 MOVES = COMPACTIONS | {Kind.INLINE_FLUSH}
 """Changes that move rows without changing them; afterwards the files no longer show earlier changes of the rows."""
+_GUARDED = COMPACTIONS | {Kind.DELETED_FROM_TABLE}
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNKNOWN} | {
     "flushed_inlined": Kind.INLINE_FLUSH,
     "compacted_table": Kind.REWRITE_DELETE,  # older versions do not distinguish the two compactions; this is the stricter one
@@ -69,13 +76,26 @@ class Change:
     name: str | None = None
 
 
-def parse_changes(text: str | None) -> tuple[Change, ...]:
-    """Parse a `changes_made` text; entries that are not understood get the kind UNKNOWN."""
+def parse_entries(text: str | None) -> tuple[Change, ...]:
+    """Parse a `changes_made` text with its guards; entries that are not understood get the kind UNKNOWN."""
     return tuple(_parse_entry(entry) for entry in _split(text or "", ","))
 
 
+def parse_changes(text: str | None) -> tuple[Change, ...]:
+    """Return the changes of a `changes_made` text: its entries without the guards."""
+    changes: list[Change] = []
+    guarded: set[int | None] = set()
+    for change in parse_entries(text):
+        if change.kind is Kind.INSERTED_INTO_TABLE and change.object_id in guarded:
+            continue
+        changes.append(change)
+        if change.kind in _GUARDED:
+            guarded.add(change.object_id)
+    return tuple(changes)
+
+
 def format_changes(changes: Iterable[Change]) -> str | None:
-    """Return the `changes_made` text of changes, without duplicates and in the order of `Kind`; None if there are none.
+    """Return the `changes_made` text of changes, without duplicates and in the order of `Kind`, then the guards; None if there are none.
 
     Raises:
         ValueError: an entry has the kind UNKNOWN, which must never be written.
@@ -83,7 +103,13 @@ def format_changes(changes: Iterable[Change]) -> str | None:
     entries = sorted(set(changes), key=_sort_key)
     if any(change.kind is Kind.UNKNOWN for change in entries):
         raise ValueError("a change of unknown kind cannot be written")
-    return ",".join(f"{change.kind.value}:{_value(change)}" for change in entries) or None
+    return ",".join(f"{change.kind.value}:{_value(change)}" for change in [*entries, *_guards(entries)]) or None
+
+
+def _guards(entries: Sequence[Change]) -> list[Change]:
+    inserted = {change.object_id for change in entries if change.kind is Kind.INSERTED_INTO_TABLE}
+    guarded = {change.object_id for change in entries if change.kind in _GUARDED and change.object_id is not None}
+    return [Change(Kind.INSERTED_INTO_TABLE, table_id) for table_id in sorted(guarded - inserted)]
 
 
 def _sort_key(change: Change) -> tuple[int, int, str, str]:

@@ -12,7 +12,7 @@ these changes that a concurrent writer committed after this transaction began:
 - A rollback of a schema or the lake: with anything created, changed or dropped in it, which would survive the rollback.
 - With the isolation level `serializable`, a lookup of a table or view: with its creation, drop, alter or rename.
 
-A commit that moves rows or replaces delete files also logs an insert, for DuckDB's conflicts; see `CommitState.guard_deletes`.
+DuckDB's own matrix is looser; `changes.format_changes` guards against its deletes.
 
 In one case ours is less strict: if the read set is known, changes of other rows do not conflict. Two batches that replace the rows of two
 different days can both commit.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..catalog.read.history import SnapshotRecord
-from ..format.changes import CREATIONS, Change, Kind
+from ..format.changes import CREATIONS, Change, Kind, parse_entries
 
 COLUMNS = (
     ("snapshot_id", "bigint"),
@@ -53,7 +53,7 @@ def snapshot_rows(records: Iterable[SnapshotRecord]) -> list[tuple[Any, ...]]:
             record.snapshot.snapshot_id,
             record.snapshot.time,
             record.snapshot.schema_version,
-            changes_map(record.changes),
+            changes_map(parse_entries(record.changes_made)),
             record.author,
             record.message,
             record.extra_info,

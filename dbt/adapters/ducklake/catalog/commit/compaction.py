@@ -53,7 +53,6 @@ def write_compaction(state: CommitState, table: Table, compaction: Compaction) -
             file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))  # see `double_columns`
             _write_file(state, table, unit, file, compaction.rewrites)
     state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table.table_id)
-    state.guard_deletes(table.table_id)
 
 
 def _require_unchanged(state: CommitState, table: Table, sources: Sequence[Candidate]) -> None:

@@ -48,9 +48,7 @@ def require_no_conflict(state: CommitState) -> None:
             "they conflict with it" + _RUN_AGAIN
         )
     records = [record for record in records if record.snapshot.snapshot_id not in state.staged.seen]
-    theirs: list[tuple[str | None, Change | Renamed]] = []
-    for record in records:  # moves first, because messages name the first conflict, and moves are also logged as inserts
-        theirs += [(record.writer, change) for change in sorted(record.changes, key=lambda change: change.kind not in MOVES)]
+    theirs: list[tuple[str | None, Change | Renamed]] = [(record.writer, change) for record in records for change in record.changes]
     theirs += [(None, renamed) for renamed in _renamed(state)]
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
     found = find_conflicts(_actions(state.base, state.staged, known), theirs)

@@ -62,8 +62,6 @@ def write_flushed_deletes(state: CommitState, table: Table, flush: Flush) -> Non
         ConflictError: inlined deletes changed since they were read.
     """
     state.log(Kind.INLINE_FLUSH, table.table_id)
-    if flush.delete_files:
-        state.guard_deletes(table.table_id)
     superseded = supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
     for file in flush.delete_files:
         assert file.min_snapshot is not None

@@ -112,8 +112,6 @@ def _write_delete_files(state: CommitState, table: Table, changes: RowChanges, f
         write_delete_file(state, table, staged.file, data_file_id=target, begin_snapshot=begin, partial_max=partial_max)
     if committed:
         state.log(Kind.DELETED_FROM_TABLE, table.table_id)
-    if superseded:
-        state.guard_deletes(table.table_id)
 
 
 def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[int, int | None]:

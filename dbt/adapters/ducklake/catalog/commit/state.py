@@ -98,15 +98,6 @@ class CommitState:
         """Collect a logged change; `object_id` or the names identify the object, as its kind requires."""
         self.changes.append(Change(kind, object_id, schema, name))
 
-    def guard_deletes(self, table_id: int) -> None:
-        """Log an insert too, so that DuckDB refuses a delete from the table that it began before this commit.
-
-        DuckDB compares a delete with an insert into the same table. But a delete file that begins at an earlier snapshot, as those of a
-        flush and those that replace others do, does not conflict with its delete, and neither do merged files with a delete that it
-        inlines: it would commit a second live delete file, or deletes of a file that no longer exists.
-        """
-        self.log(Kind.INSERTED_INTO_TABLE, table_id)
-
     def add(self, table: MetadataTable, **values: Any) -> None:
         """Collect a row to insert; columns not named are NULL."""
         self._rows[table].append({column.name: values.get(column.name) for column in table.columns})

@@ -125,8 +125,7 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
     for row in rows_with_ids(connection, query, log.c.snapshot_id, snapshots):
         changes = parse_changes(row.changes_made)
         rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
-        others = CHANGES_OF_ROWS - {Kind.INSERTED_INTO_TABLE}  # see `CommitState.guard_deletes`
-        found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in others}
+        found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
     return found
 
 

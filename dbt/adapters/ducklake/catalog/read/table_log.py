@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.engine import Connection
 
-from ...format.changes import CHANGES_OF_ROWS, COMPACTIONS, MOVES, Kind
+from ...format.changes import CHANGES_OF_ROWS, MOVES, Kind
 from ..store import tables as t
 from .history import SnapshotRecord, snapshot_record
 from .table_metrics import TableMetrics, read_table_metrics
@@ -98,19 +98,10 @@ def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, m
     inserted: int | None = 0
     deleted: int | None = 0
     added, removed, size = metrics.files(snapshot_id)
-    if not COMPACTIONS.isdisjoint(kinds):
-        kinds = _without_insert(kinds)
     if not CHANGES_OF_ROWS.isdisjoint(kinds):
         inserted = metrics.inserted(snapshot_id)
     if not _DELETES.isdisjoint(kinds):
         deleted = metrics.deleted(snapshot_id)
-    if not inserted and (Kind.INLINE_FLUSH in kinds or (inserted == 0 and not _DELETES.isdisjoint(kinds))):
-        kinds = _without_insert(kinds)
     if Kind.MERGE_ADJACENT in kinds or Kind.INLINE_FLUSH in kinds:  # the files that these write begin at the snapshots of their rows
         added = removed = size = None
     return TableLogEntry(record, kinds, snapshot_id == first, inserted, deleted, added, removed, size)
-
-
-def _without_insert(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    """Return the kinds without an insert that is only logged for the conflicts of DuckDB; see `CommitState.guard_deletes`."""
-    return tuple(kind for kind in kinds if kind is not Kind.INSERTED_INTO_TABLE)
