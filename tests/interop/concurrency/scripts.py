@@ -142,6 +142,7 @@ class Writer:
                 return self.words.define_table(views)
             return self.words.add_column() if kind < 0.75 or not self._views else self.words.create_view()
         if chance < 0.5 and self._can_maintain(actor):
+            # DuckDB does not see the changes of snapshots that have expired before it commits.
             return self.words.maintenance([FLUSH, MERGE_FILES, REWRITE, *([] if "duckdb" in self._open else [EXPIRE, EXPIRE])])
         return self.words.change(views)
 
