@@ -73,6 +73,12 @@ def seed_columns(
 ) -> list[tuple[str, str]]:
     """Return (name, type) of each column of a seed.
 
+    Args:
+        table: the CSV as dbt read it.
+        column_types: column name → type, the seed's config.
+        quote_columns: the seed's config. If it is false, names that contain a delimiter are refused.
+        inferred: returns the type that dbt infers for the column with an index; if it returns None, the type is `string`.
+
     Raises:
         DbtDatabaseError: `quote_columns` is false and a name contains a common delimiter, so the seed's `delimiter` is probably wrong.
     """

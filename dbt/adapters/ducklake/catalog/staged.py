@@ -183,7 +183,14 @@ class RowChanges:
     def with_files(
         self, columns: tuple[Column, ...], files: Sequence[WrittenFile], partition_id: int | None, new_id: Callable[[], int]
     ) -> RowChanges:
-        """Return a copy with more data files of a partition spec, written with these columns; empty files are left out."""
+        """Return a copy with more data files of a partition spec, written with these columns; empty files are left out.
+
+        Args:
+            columns: the columns that the table had when the files were written.
+            files: the new files, in the order of their row ids.
+            partition_id: the partition spec of the files that have partition values, which may be a staged one.
+            new_id: returns a new staged id.
+        """
         added, offset = [], self.reserved_row_ids
         for file in files:
             if file.record_count == 0:
@@ -195,7 +202,14 @@ class RowChanges:
     def with_inlined(
         self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]], stats: tuple[ColumnStats, ...], number: int
     ) -> RowChanges:
-        """Return a copy with more rows to be inlined; `number` is unique among all staged ids."""
+        """Return a copy with more rows to be inlined.
+
+        Args:
+            columns: the columns of the table.
+            rows: values as in `files.InlinedRows`, in the order of `columns`.
+            stats: the statistics of these rows.
+            number: a new staged id, which makes the name of these rows unique.
+        """
         end = self.reserved_row_ids + len(rows)
         added = StagedRows(f"staged {-number}", columns, tuple(rows), tuple(range(self.reserved_row_ids, end)), stats)
         return replace(self, inlined=(*self.inlined, added), reserved_row_ids=end)

@@ -1,4 +1,7 @@
-"""ALTER TABLE and COMMENT ON: change a definition by metadata alone."""
+"""ALTER TABLE and COMMENT ON: change a definition by metadata alone.
+
+A path is the name of a column, followed by the names of nested fields down to the one that is meant.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def add_columns(
     *,
     if_not_exists: bool = False,
 ) -> None:
-    """Stage new columns, each (path to the struct that gets it, definition)."""
+    """Stage new columns, each (path to the struct that gets it, definition); the path is empty for a column of the table itself."""
     for parent, definition in columns:
         if if_not_exists and _exists(table, (*parent, definition.name)):
             continue
@@ -126,12 +129,12 @@ def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable
 
 
 def set_default(context: Context, table: Table, path: tuple[str, ...], default: Default | None) -> None:
-    """Stage a new default for future rows."""
+    """Stage a new default for future rows; None removes it."""
     context.transaction.objects.put_table(evolution.set_default(table, path, default))
 
 
 def set_column_comment(context: Context, table: Table, path: tuple[str, ...], comment: str | None) -> None:
-    """Stage a new comment on a column."""
+    """Stage a new comment on a column; None removes it."""
     context.transaction.objects.put_table(evolution.set_comment(table, path, comment))
 
 
@@ -159,7 +162,7 @@ def set_sorting(context: Context, table: Table, order: tuple[SortField, ...]) ->
 
 
 def comment_on(context: Context, kind: str, schema: str, name: str, comment: str | None) -> None:
-    """Stage a new comment on a schema (`name` is unused), table or view.
+    """Stage a new comment on a schema (`name` is unused), table or view; None removes it.
 
     Raises:
         NotFoundError: no object of that kind has that name.

@@ -85,9 +85,15 @@ def merge_adjacent_files(
 def rewrite_data_files(
     context: Context, schema: str | None = None, table: str | None = None, *, delete_threshold: float | None = None
 ) -> list[CompactionResult]:
-    """Stage rewriting the files of which at least the fraction `delete_threshold` (0 to 1) of the rows is deleted.
+    """Stage rewriting the files of which at least a given share of the rows is deleted.
 
-    Without a threshold the option `rewrite_delete_threshold` applies. Results are those of `merge_adjacent_files`, and so are errors.
+    Results are those of `merge_adjacent_files`, and so are errors.
+
+    Args:
+        context: the catalog, the transaction and Spark.
+        schema: only tables of this schema; None for all schemas.
+        table: only this table; None for all tables.
+        delete_threshold: the share, from 0 to 1; None for the option `rewrite_delete_threshold`.
 
     Raises:
         StatementError: `delete_threshold` is not between 0 and 1.

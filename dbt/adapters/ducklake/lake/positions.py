@@ -125,6 +125,12 @@ def set_positions(context: Context, schema: str, name: str, inputs: Sequence[Inp
     """Stage the positions of a model that has read its inputs in this transaction. Without inputs it has none.
 
     If no input has changed, recent positions stay as they are, so that such a run creates no snapshot.
+
+    Args:
+        context: the context of the model's lake.
+        schema: the schema of the model's table.
+        name: the name of the model's table.
+        inputs: all tables whose changes the model reads, which may be in other lakes.
     """
     model = required_table(context, schema, name)
     known = positions_of(model.tags)
@@ -141,7 +147,17 @@ def set_positions(context: Context, schema: str, name: str, inputs: Sequence[Inp
 
 
 def obstacles(context: Context, schema: str, name: str, context_of: ContextOf) -> list[str] | None:
-    """Return why a model cannot continue from its positions, a sentence for each input; None if it has no positions."""
+    """Return why a model cannot continue from its positions.
+
+    Args:
+        context: the context of the model's lake.
+        schema: the schema of the model's table.
+        name: the name of the model's table, which need not exist.
+        context_of: returns the context of an input's lake.
+
+    Returns:
+        A sentence for each input whose changes cannot be read; None if the model has no positions.
+    """
     model = context.transaction.find(schema, name)
     known = positions_of(model.tags) if isinstance(model, Table) else ()
     if not known:
@@ -150,7 +166,14 @@ def obstacles(context: Context, schema: str, name: str, context_of: ContextOf) -
 
 
 def position_rows(context: Context, schema: str | None, name: str | None, context_of: ContextOf) -> list[tuple[object, ...]]:
-    """Return the positions of a model, or of all in a schema or in the lake, in the columns of `COLUMNS`."""
+    """Return the positions of a model, or of all in a schema or in the lake, in the columns of `COLUMNS`.
+
+    Args:
+        context: the context of the models' lake.
+        schema: only models in this schema; None for all schemas, but for `main` if there is a name.
+        name: only the model with this table; None for all models.
+        context_of: returns the context of an input's lake.
+    """
     models = [required_table(context, schema or "main", name)] if name else context.transaction.relations(schema)
     return [
         (

@@ -32,7 +32,14 @@ def shown_properties(context: Context, relation: Relation) -> dict[str, str]:
 
 
 def set_properties(context: Context, kind: str, schema: str, name: str, pairs: Sequence[tuple[str, str | None]]) -> None:
-    """Stage new values of properties; None removes a property. Unchanged values stage nothing.
+    """Stage new values of properties. Unchanged values stage nothing.
+
+    Args:
+        context: the catalog and the transaction.
+        kind: "table" or "view".
+        schema: the schema of the table or view.
+        name: the name of the table or view.
+        pairs: (key, value) pairs; None removes a property. `comment` and the names of options, in any case, are not stored as tags.
 
     Raises:
         NotFoundError: the table or view does not exist.

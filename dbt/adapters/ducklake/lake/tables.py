@@ -102,6 +102,14 @@ def _constraints(request: TableRequest) -> tuple[Constraint, ...]:
 def create_table_as(context: Context, request: TableRequest, rows: DataFrame, *, replace_existing: bool = False) -> tuple[Table, int]:
     """Stage a table with `rows`, which may come from the replaced table itself, because that scan was planned earlier.
 
+    Errors are those of `create_table` and `insert`.
+
+    Args:
+        context: the catalog, the transaction and Spark.
+        request: the clauses of the statement.
+        rows: the columns of the request by position.
+        replace_existing: see `create_table`.
+
     Returns:
         The table and the number of rows.
     """

@@ -133,9 +133,14 @@ def _digits(type_name: str) -> tuple[int, int] | None:
 
 
 def between(column: Column, low: Constant | None, high: Constant | None, utc: bool, *, strict: bool = False) -> ColumnRange | None:
-    """Return the range of a column's values from `low` to `high`, without the ends if `strict`; None if an end is uncertain.
+    """Return the range of a column's values from `low` to `high`; None if an end is uncertain.
 
-    The constants must be `comparable`. `utc` is whether the session's time zone is UTC.
+    Args:
+        column: the column.
+        low: the lower end, which must be `comparable`; None for no limit.
+        high: the upper end, which must be `comparable`; None for no limit.
+        utc: whether the session's time zone is UTC.
+        strict: whether the ends are excluded; the range may have them nevertheless.
     """
     least = None if low is None else _bound(column, low, -1, strict, utc)
     greatest = None if high is None else _bound(column, high, 1, strict, utc)

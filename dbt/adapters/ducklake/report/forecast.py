@@ -32,7 +32,15 @@ class Step:
 def forecast(
     catalog: LakeCatalog, reader: SnapshotReader, tables: Sequence[Table], facts: Mapping[int, TableFacts], now: datetime
 ) -> list[Step]:
-    """Return the steps of a checkpoint in their order; `facts` are those of the tables at the reader's snapshot."""
+    """Return the steps of a checkpoint in their order.
+
+    Args:
+        catalog: the lake.
+        reader: reads the newest snapshot, or the one at which the lake was opened.
+        tables: all tables of this snapshot, including those without maintenance.
+        facts: table id → facts of these tables at this snapshot.
+        now: the time to which the ages in the options are relative.
+    """
     options = catalog.options()
     schemas = {schema.name: schema.schema_id for schema in reader.schemas()}
     maintained = [each for each in tables if truth(options.get("auto_compact", **_scope(each, schemas)))]

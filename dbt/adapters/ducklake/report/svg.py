@@ -78,7 +78,14 @@ def steps(points: Sequence[tuple[float, float]], label: Callable[[float], str], 
 
 
 def columns(found: Sequence[Column], label: Callable[[float], str], ends: tuple[str, str], title: str) -> Markup:
-    """Return columns of stacked parts; the first part has the class `part0`, the next `part1`."""
+    """Return columns of stacked parts; the first part has the class `part0`, the next `part1`.
+
+    Args:
+        found: the columns from left to right, at least one.
+        label: the text of a value on the axis.
+        ends: the labels at the two ends of the axis below.
+        title: what the chart shows, for those who cannot see it.
+    """
     top = _top(max(sum(column.parts) for column in found))
     width = (100 - _GUTTER) / max(len(found), 12)
     drawn = []

@@ -31,6 +31,12 @@ _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
 def checked_default(env: Environment, name: str, type_: DataType, default: Default | None) -> Default | None:
     """Return the default of a column in its stored form.
 
+    Args:
+        env: the environment of the statement.
+        name: the name of the column, for messages.
+        type_: the type of the column.
+        default: the default, with an expression in Spark's SQL; None for no default.
+
     Raises:
         StatementError: its value cannot be stored in the column, or Spark cannot compute it.
     """

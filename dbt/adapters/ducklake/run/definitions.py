@@ -155,7 +155,17 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
 
 
 def qualified_text(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
-    """Return the text of a view or function as it is stored: names with their schema, and names of another lake also with that lake."""
+    """Return the text of a view or function as it is stored: names with their schema, and names of another lake also with that lake.
+
+    Args:
+        env: resolves the names.
+        sql: the query of the view or the definition of the function.
+        kind: "view" or "function", for messages.
+        owner: the name of the view or function.
+
+    Raises:
+        StatementError: the text reads a relation with the name of the view or function, or a temporary view.
+    """
     home, *place = env.place(owner)
 
     def fill(reference: Reference) -> Name | None:

@@ -107,7 +107,13 @@ def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
 def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:
     """Run CHECKPOINT: all maintenance of the named lake or the current one in the reference's order, with the lake's options.
 
-    Each step is run by `call` in a transaction of its own, so that completed steps persist if a later one fails; it is a row of the result.
+    Each step has a transaction of its own, so that completed steps persist if a later one fails; it is a row of the result.
+
+    Args:
+        statement: the statement.
+        lakes: the names of the session's lakes.
+        in_transaction: whether BEGIN has opened a transaction.
+        call: runs a CALL as a statement of its own.
 
     Raises:
         StatementError: no lake has the name, or a transaction is open.

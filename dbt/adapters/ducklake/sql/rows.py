@@ -140,7 +140,14 @@ def target(name: Name, given: str | None) -> tuple[tuple[str, ...], ...]:
 
 
 def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:
-    """Parse `column = value, …` and remove `qualifiers` from the columns."""
+    """Parse `column = value, …` and remove `qualifiers` from the columns.
+
+    Args:
+        cursor: the assignments and nothing else.
+        qualifiers: the qualifiers that a column may have, in folded case, longest first.
+        outer: relations without an alias, whose names may qualify columns in the values.
+        ctes: the WITH clause of the statement, which subqueries in the values can use.
+    """
     changes = []
     for item in cursor.items():
         path = column_path(item, qualifiers)

@@ -22,7 +22,14 @@ _Row = tuple[int | None, Column]
 
 
 def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
-    """End and add column rows, and return whether anything changed."""
+    """End and add column rows, and return whether anything changed.
+
+    Args:
+        state: the attempt to commit.
+        table_id: the id of the table in the catalog, not a staged one.
+        before: the columns before the transaction; empty for a new table.
+        after: the columns to store.
+    """
     if before == after:
         return False
     old, new = ({column.column_id: (parent, column) for parent, column in _rows(columns)} for columns in (before, after))
@@ -70,7 +77,14 @@ def layout_changed(before: tuple[Column, ...], after: tuple[Column, ...]) -> boo
 
 
 def write_column_comments(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> None:
-    """End and add column comments. DuckDB cannot load a table that has column tags with other keys."""
+    """End and add column comments. DuckDB cannot load a table that has column tags with other keys.
+
+    Args:
+        state: the attempt to commit.
+        table_id: the id of the table in the catalog, not a staged one.
+        before: the columns before the transaction; empty for a new table.
+        after: the columns with the comments to store.
+    """
     old, new = _comments(before), _comments(after)
     changed = sorted(column_id for column_id in {*old, *new} if old.get(column_id) != new.get(column_id))
     tag = t.column_tag

@@ -26,7 +26,14 @@ from .state import CommitState
 
 
 def write_table_stats(state: CommitState, table: Table, stats: TableStats, changes: RowChanges) -> None:
-    """Add the staged files and inlined rows to the counts and widen the bounds."""
+    """Add the staged files and inlined rows to the counts and widen the bounds.
+
+    Args:
+        state: the attempt to commit.
+        table: the table, with its id in the catalog.
+        stats: the statistics without these changes.
+        changes: the files, the inlined rows and the number of row ids that they reserve; deletes are not used.
+    """
     files = [staged.file for staged in changes.files]
     rows = sum(file.record_count for file in files) + sum(len(staged.rows) for staged in changes.inlined)
     if stats.exists:

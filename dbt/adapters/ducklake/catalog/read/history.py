@@ -45,6 +45,12 @@ def resolve(database: Database, retry: RetrySettings, version: int | None, times
 
     The read is retried as a commit is, because every transaction starts with it.
 
+    Args:
+        database: the catalog database.
+        retry: how often the read is retried.
+        version: the id of the snapshot.
+        timestamp: the newest snapshot at or before it is wanted (UTC if it has no zone); not used if there is a version.
+
     Raises:
         NotFoundError: the snapshot does not exist.
         LakeError: the catalog has no snapshots.

@@ -34,7 +34,14 @@ class Pruning(ScanFilters):
 
     @classmethod
     def of(cls, connection: Connection, table: Table, retyped: Collection[int], within: Sequence[ColumnFilter]) -> Pruning | None:
-        """Return the filters of `within` that apply to columns of the table; None if there are none."""
+        """Return the filters of `within` that apply to columns of the table; None if there are none.
+
+        Args:
+            connection: the connection to the catalog database.
+            table: the table.
+            retyped: ids of columns whose type has changed.
+            within: the filters of a scan; every row must pass all.
+        """
         columns = {leaf.column_id for column in table.columns for leaf in column.walk()}
         filters: dict[int, list[ColumnFilter]] = defaultdict(list)
         for each in within:

@@ -88,7 +88,15 @@ def restore_file(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[
 def write_rows(
     rows: Sequence[Sequence[Any]], row_ids: Sequence[int], table: Table, options: WriteOptions, order: Sequence[SortField]
 ) -> list[WrittenFile]:
-    """Write rows of the table's columns, with their row ids, as new data files."""
+    """Write rows of the table's columns, with their row ids, as new data files.
+
+    Args:
+        rows: Python values as in `arrow_table`, in the order of the table's columns.
+        row_ids: the row id of each row.
+        table: the table, with the columns of the rows; the files are below its path.
+        options: the lake's options.
+        order: the sort keys, in DuckDB's dialect.
+    """
     data = arrow_table(rows, [json_as_text(column) for column in table.columns])
     data = data.append_column(LINEAGE_ROW_ID, pa.array(row_ids, pa.int64()))
     fields = table.partition_fields

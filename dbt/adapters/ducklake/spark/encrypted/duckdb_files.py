@@ -238,7 +238,14 @@ def _without_glob(path: str) -> str:
 def write_batches(
     connection: Any, batches: Iterator[pa.RecordBatch], path: str, format_: Format, keys: tuple[str | None, ...] = ()
 ) -> NewFile:
-    """Write batches of the columns of `format_.schema`, at least one, to a new local file under a new key.
+    """Write batches to a new local file under a new key.
+
+    Args:
+        connection: what `connect` returns, or a cursor of it.
+        batches: the columns of `format_.schema` by position; at least one batch.
+        path: the path of the file.
+        format_: how it is written.
+        keys: the values of the partition keys, for the result only.
 
     Raises:
         EncryptedFileError: DuckDB cannot write a value.

@@ -77,6 +77,12 @@ def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType
 def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options: WriteOptions) -> WrittenFile:
     """Write a table, which has rows, as one encrypted file.
 
+    Args:
+        table: the rows, with the columns by position.
+        columns: the fields of the file, including embedded ids.
+        path: the full path of the file, which may be in an object store.
+        options: the lake's options.
+
     Raises:
         LakeError: DuckDB cannot write a value.
     """

@@ -40,7 +40,14 @@ def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contain
 
 
 def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name: str) -> ColumnStats:
-    """Return the statistics of the file's column `number`, of the DuckLake type `type_name`; a NaN must appear as a bound."""
+    """Return the statistics of a leaf column of a file. A NaN must appear as a bound.
+
+    Args:
+        metadata: the footer.
+        number: the index of the leaf among the file's columns.
+        column_id: the column id for the result.
+        type_name: the DuckLake type of the leaf, for its bounds.
+    """
     leaf, unit = leaf_type(type_name), _unit(metadata, number)
     running = _Running()
     for group in range(metadata.num_row_groups):

@@ -191,7 +191,7 @@ def read_range(bucket: str, key: str, start: int, length: int) -> bytes:
 
 
 def replace_end(bucket: str, key: str, kept: int, end: bytes) -> bool:
-    """Replace what follows the first `kept` bytes of an object, at least `MIN_PART_BYTES`; the store itself copies these.
+    """Replace what follows the first `kept` bytes of an object, at least `MIN_PART_BYTES`, with `end`; the store itself copies the former.
 
     Returns:
         Whether the object was replaced: not if the store cannot copy parts.

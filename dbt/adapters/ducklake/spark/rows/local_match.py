@@ -91,7 +91,7 @@ def local_pairs(
 def kept_columns(
     source_alias: str, matched: Sequence[When], not_matched: Sequence[When], columns: Sequence[Column]
 ) -> frozenset[str] | None:
-    """Return the names of the columns whose old values a MERGE keeps in updated rows; None if it does more than copy columns.
+    """Return the names of the target's columns whose old values a MERGE keeps in updated rows; None if it does more than copy columns.
 
     A MERGE that only copies has at most one WHEN MATCHED clause, without a condition. The clause assigns columns of the source, and WHEN
     NOT MATCHED inserts each of them into the same column. The values to insert are already fetched, so they serve as the new values.

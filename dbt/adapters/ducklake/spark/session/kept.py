@@ -116,7 +116,13 @@ class Keeping:
         self._lease: socket.socket | None = None
 
     def spawn(self, command: list[str], variables: Mapping[str, str], log: IO[bytes], folder: TemporaryFolder) -> subprocess.Popen[bytes]:
-        """Start a keeper that runs the command; if these settings already have a keeper, run the command without one."""
+        """Start a keeper that runs the command; if these settings already have a keeper, run the command without one.
+
+        The arguments and errors are those of `jvm.spawn`.
+
+        Returns:
+            The process of the keeper, or of the command if it has none.
+        """
         from .keeper import Order, __file__, read, send
 
         ours, theirs = socket.socketpair()

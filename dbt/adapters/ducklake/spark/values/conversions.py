@@ -72,7 +72,14 @@ Conversion: TypeAlias = "str | Refuse | Constant | Elements | Entries | Fields |
 
 
 def convert(value: SparkColumn, conversion: Conversion, requested: DataType, final: DataType) -> SparkColumn:
-    """Return the expression that converts `value`, which was read as the type `requested`, to the type `final`."""
+    """Return the expression that converts `value`, which was read as the type `requested`, to the type `final`.
+
+    Args:
+        value: the value that was read.
+        conversion: a key of `CONVERSIONS`, a value of a class above, or None: cast the value if the types differ.
+        requested: the type as which Spark reads the value.
+        final: the type of the result.
+    """
     match conversion:
         case None:
             return value if same_type(requested, final) else value.cast(final)

@@ -25,7 +25,13 @@ _FINAL_1, _FINAL_2 = 0x85EBCA6B, 0xC2B2AE35
 
 
 def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> SparkColumn:
-    """Return the bucket of `value`, 0 to `count` - 1, or NULL for NULL; the expression uses columns that it adds to `steps`.
+    """Return the bucket of a value, 0 to `count` - 1, or NULL for NULL.
+
+    Args:
+        value: the value, of the Spark type of its column.
+        type_name: the DuckLake type of the column.
+        count: the number of buckets.
+        steps: gets columns that the expression uses; the SELECT must have them before it.
 
     Raises:
         StatementError: the type cannot be bucketed.
