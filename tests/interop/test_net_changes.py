@@ -260,6 +260,9 @@ def test_an_input_may_be_in_another_lake(model: Both, catalog: CatalogUnderTest,
         assert positions(session) == [("other.main.o", 1, None)]
     with pytest.raises(StatementError, match="a position is of the lake other"):
         model.session.position_obstacles(MODEL)
+    ((name, snapshot_id, problem),) = positions(model.session)
+    assert (name, snapshot_id) == ("other.main.o", 1)
+    assert "the lake other, which the profile does not attach" in problem
 
 
 def staged_run(session: LakeSession, *statements: str) -> None:

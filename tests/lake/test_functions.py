@@ -57,6 +57,12 @@ def test_a_function_reads_the_tables_at_the_time_of_the_call(lake_with_function:
     assert value(lake, "SELECT s.total()") == 12
 
 
+def test_a_function_can_have_the_name_of_a_table_that_it_reads(lake: LakeSession) -> None:
+    lake.execute("CREATE TABLE t AS SELECT 1 AS a")
+    lake.execute("CREATE FUNCTION t () RETURNS BIGINT RETURN SELECT count(*) FROM t")
+    assert value(lake, "SELECT main.t() FROM t") == 1
+
+
 def test_functions_can_be_replaced_dropped_and_rolled_back(lake_with_function: LakeSession) -> None:
     lake = lake_with_function
     with pytest.raises(StatementError, match="already exists; write CREATE OR REPLACE FUNCTION"):

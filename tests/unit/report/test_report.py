@@ -162,8 +162,15 @@ def test_of_a_run_with_many_nodes_the_longest_are_shown(lake: LakeCatalog) -> No
     assert "5 nodes that took less time or wrote less not shown." in page.text
 
 
-@pytest.mark.parametrize(("option", "value"), [("expire_older_than", "soon"), ("delete_older_than", "-1 day")])
-def test_a_wrong_age_that_another_program_stored_is_named(lake: LakeCatalog, option: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "value"), [("expire_older_than", "soon"), ("delete_older_than", "-1 day"), ("rewrite_delete_threshold", "half")]
+)
+def test_a_wrong_value_that_another_program_stored_is_named(lake: LakeCatalog, option: str, value: str) -> None:
+    def fill(transaction: Any) -> None:
+        table = transaction.objects.new_table(transaction.schema("main"), "t", COLUMNS)
+        transaction.rows.add_files(table, [WrittenFile(f"{table.path}{new_uuid()}.parquet", 10, 1000, 300) for _ in range(2)])
+
+    committed(lake, fill)
     with lake._database.writing() as connection:
         connection.execute(metadata.insert().values(key=option, value=value))
     with pytest.raises(LakeError, match=f"option {option} of the lake has the value '{value}'.*; set it again"):

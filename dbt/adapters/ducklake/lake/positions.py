@@ -41,7 +41,7 @@ ContextOf = Callable[[str], Context]
 """Returns the context of a lake by its name.
 
 Raises:
-    ConfigurationError: there is no such lake.
+    StatementError: the profile does not attach the lake.
 """
 
 
@@ -179,7 +179,7 @@ def position_rows(context: Context, schema: str | None, name: str | None, contex
         (
             *(model.schema_name, model.name),
             *(f"{position.lake}.{position.table}", position.table_id, position.snapshot_id),
-            _problem(position, context_of),
+            _problem_for_list(position, context_of),
         )
         for model in models
         for position in positions_of(model.tags)
@@ -209,6 +209,13 @@ def _position(source: Input, known: Sequence[Position]) -> Position | None:
     wanted = fold(f"{source.table.schema_name}.{source.table.name}")
     same = [each for each in own if each.table_id == source.table.table_id]
     return next(iter([*same, *(each for each in own if fold(each.table) == wanted)]), None)
+
+
+def _problem_for_list(position: Position, context_of: ContextOf) -> str | None:
+    try:
+        return _problem(position, context_of)
+    except StatementError as error:
+        return str(error)
 
 
 def _problem(position: Position, context_of: ContextOf) -> str | None:

@@ -83,7 +83,7 @@ def _compactions(
         target = options.write_options(**scope).target_file_size
         candidates = reader.compaction_plan(table).candidates
         merges += to_merge(candidates, target)
-        rewrites += to_rewrite(candidates, target, float(options.get("rewrite_delete_threshold", **scope) or 0.95))
+        rewrites += to_rewrite(candidates, target, options.rewrite_threshold(**scope))
     return merges, rewrites
 
 

@@ -164,7 +164,7 @@ def qualified_text(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
         owner: the name of the view or function.
 
     Raises:
-        StatementError: the text reads a relation with the name of the view or function, or a temporary view.
+        StatementError: a view reads itself, or the text reads a temporary view.
     """
     home, *place = env.place(owner)
 
@@ -176,8 +176,8 @@ def qualified_text(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
             parts = (found.relation.schema_name, found.relation.name)
             if found.names.lake != home.lake:
                 return Name((found.names.lake, *parts))
-            if [fold(part) for part in parts] == [fold(part) for part in place]:
-                raise StatementError(f"{kind} {owner} cannot read from itself")
+            if kind == "view" and [fold(part) for part in parts] == [fold(part) for part in place]:
+                raise StatementError(f"view {owner} cannot read from itself")
             return Name(parts)
         if env.names.is_temporary(reference.name):
             raise StatementError(
