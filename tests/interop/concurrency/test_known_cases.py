@@ -213,9 +213,17 @@ def test_a_replay_whose_statements_are_refused_is_a_conflict(player: Player, mod
     [("UPDATE t SET n = n + 1 WHERE id = 1", "SELECT id, n FROM t"), ("DELETE FROM t WHERE id = 1", "SELECT n FROM t WHERE id = 1")],
     ids=["update", "delete"],
 )
-@pytest.mark.parametrize(("inlining", "maintenance"), [(10, "flush_inlined_data"), (0, "merge_adjacent_files")])
+@pytest.mark.parametrize(
+    ("inlining", "maintenance", "setup"),
+    [
+        (10, "flush_inlined_data", ()),
+        (0, "merge_adjacent_files", ()),
+        (10, "flush_inlined_data", ("CALL ducklake_flush_inlined_data('lake')", "DELETE FROM t WHERE id = 2")),
+    ],
+    ids=["flush", "merge", "flush of inlined deletes"],
+)
 def test_rows_that_were_changed_are_moved(
-    player: Player, model: Model, inlining: int, maintenance: str, change: str, read: str, actor: str
+    player: Player, model: Model, inlining: int, maintenance: str, setup: tuple[str, ...], change: str, read: str, actor: str
 ) -> None:
     assert_accepted(
         player,
@@ -227,5 +235,5 @@ def test_rows_that_were_changed_are_moved(
         f"A {change}",
         "A COMMIT",
         inlining=inlining,
-        setup=("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO t VALUES (3, 3)"),
+        setup=("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO t VALUES (3, 3)", *setup),
     )

@@ -55,16 +55,24 @@ def rows_moved(table: Table) -> ConflictError:
 
 
 def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, changes: RowChanges) -> bool:
-    """Return whether rows that the transaction deletes are no longer in the files or inlined rows in which it found them.
+    """Return whether rows that the transaction deletes, or deleted rows of their files, are no longer where the transaction found them.
 
-    Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now.
+    Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now. Flushing
+    inlined deletes moves them into a delete file, which a staged one would replace without having its rows.
     """
+    if any(_has_newer_deletes(base, each) for each in rows.files if each.data_file_id in changes.delete_files):
+        return True
     changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
     missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)  # a table may have many files
     if missing and not (rows.pruned_files and base.has_files(table, missing)):
         return True
     inlined = {each.table_name: each.row_ids for each in rows.inlined}
     return any(not row_ids.issubset(inlined.get(name, ())) for name, row_ids in changes.ended_inlined.items())
+
+
+def _has_newer_deletes(base: SnapshotReader, file: DataFile) -> bool:
+    """Return whether a file has a delete file that was written after this snapshot."""
+    return file.delete_file is not None and file.delete_file.delete_file_id >= base.snapshot.next_file_id
 
 
 def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:
