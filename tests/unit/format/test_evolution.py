@@ -102,11 +102,18 @@ def test_renaming_a_sort_key_renames_it_in_the_sort_order() -> None:
 
 
 class TestReplaceColumns:
-    def test_equal_name_and_type_keep_id_and_comment_and_take_the_new_order(self) -> None:
-        t = table(column("a", comment="kept"), column("b", "string"))
-        r = evolution.replace_columns(t, [column("b", "string"), column("c"), column("A")])
-        assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("b", 2, None), ("c", 3, None), ("A", 1, "kept")]
+    def test_equal_name_and_type_keep_id_and_comment(self) -> None:
+        t = table(column("a"), column("b", "string", comment="kept"))
+        r = evolution.replace_columns(t, [column("B", "string"), column("c")])
+        assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("B", 2, "kept"), ("c", 3, None)]
         assert r.next_column_id == 4
+
+    def test_a_column_that_moves_behind_a_greater_id_gets_a_new_one_and_keeps_comment_and_default(self) -> None:
+        t = table(column("a", comment="kept", default=Default("1")), column("s", "struct<x:int>"), column("b", "string"))
+        r = evolution.replace_columns(t, [column("b", "string"), column("c"), column("A"), column("s", "struct<x:int>")])
+        assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("b", 4, None), ("c", 5, None), ("A", 6, "kept"), ("s", 7, None)]
+        assert r.columns[2].default == Default("1")
+        assert r.next_column_id == 9
 
     def test_another_type_is_another_column(self) -> None:
         r = evolution.replace_columns(table(column("a", comment="kept")), [column("a", "string")])

@@ -6,9 +6,10 @@ nullability keep it, so that old files stay readable; a column that is dropped a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from itertools import count
 
 from ..errors import NotFoundError, StatementError
 from .identifiers import fold
@@ -167,29 +168,36 @@ def set_comment(table: Table, path: tuple[str, ...], comment: str | None) -> Tab
 
 
 def replace_columns(table: Table, definitions: Sequence[NewColumn]) -> Table:
-    """Replace the columns of a table, which keeps its id.
+    """Replace the columns of a table, which keeps its id. The caller ends the rows.
 
-    A column with the same name and type keeps its id, its comment and its default; all others are new. The caller ends the rows.
+    A column with the same name and type keeps its comment and its default. It keeps its id, too, unless a column with a greater id is now
+    before it: DuckDB takes the id of a column that it changes as its order, and inlines rows wrong if that moves the column.
     """
     columns: list[Column] = []
-    next_column_id = table.next_column_id
-    fresh = columns_of(definitions, next_column_id)
-    for definition, new in zip(definitions, fresh, strict=True):
+    next_column_id, greatest = table.next_column_id, 0
+    columns_of(definitions)  # checks the names
+    for definition in definitions:
         old = table.column(definition.name)
         if old is not None and data_type_of(old) == definition.type:
-            kept = replace(old, name=definition.name, nullable=definition.nullable)
-            if definition.default is not None:
-                kept = replace(kept, default=definition.default)
-            if definition.comment is not None:
-                kept = replace(kept, comment=definition.comment)
-            columns.append(kept)
+            kept = old if old.column_id > greatest else _renumbered(old, count(next_column_id))
+            kept = replace(kept, name=definition.name, nullable=definition.nullable)
+            column = replace(kept, default=definition.default or kept.default, comment=_first(definition.comment, kept.comment))
         else:
             column = columns_of([definition], next_column_id)[0]
-            if old is not None and new.comment is None:
-                column = replace(column, comment=old.comment)
-            next_column_id = next_id([column], next_column_id)
-            columns.append(column)
+            if old is not None:
+                column = replace(column, comment=_first(column.comment, old.comment))
+        next_column_id = next_id([column], next_column_id)
+        greatest = max(each.column_id for each in column.walk())
+        columns.append(column)
     return replace(table, columns=tuple(columns), next_column_id=next_column_id)
+
+
+def _renumbered(column: Column, ids: Iterator[int]) -> Column:
+    return replace(column, column_id=next(ids), children=tuple(_renumbered(child, ids) for child in column.children))
+
+
+def _first(comment: str | None, earlier: str | None) -> str | None:
+    return earlier if comment is None else comment
 
 
 def find_column(table: Table, path: tuple[str, ...]) -> Column:
