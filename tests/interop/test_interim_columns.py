@@ -174,23 +174,23 @@ def test_columns_that_are_added_after_a_rebuild_moved_columns(both: Both, writer
 @pytest.mark.parametrize(
     "change",
     [
-        "RENAME COLUMN b TO b",
+        None,
         "RENAME COLUMN b TO B",
         "ALTER COLUMN b SET DEFAULT 'default'",
         "ALTER COLUMN b SET NOT NULL",
         "ALTER COLUMN n SET DATA TYPE BIGINT",
     ],
 )
-def test_duckdb_changes_a_column_that_a_rebuild_has_moved(both: Both, change: str) -> None:
+def test_duckdb_changes_a_column_that_a_rebuild_has_moved(both: Both, change: str | None) -> None:
     """DuckDB gives a column that it changes its id as its order, and then inlines rows by the order that it had."""
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
     both.spark("CREATE TABLE t (b STRING COMMENT 'of b' DEFAULT 'b', a STRING, n INT)")
     both.spark("CREATE OR REPLACE TABLE t AS SELECT 'a' AS a, 1 AS n, 'b' AS b")
-    if change != "RENAME COLUMN b TO b":
+    if change is not None:
         both.duckdb(f"ALTER TABLE t {change}")
     both.duckdb("INSERT INTO t (a, n, b) VALUES ('A', 2, 'B')")
     both.spark("INSERT INTO t (a, n) VALUES ('A', 3)")
-    default = "default" if "DEFAULT" in change else "b"
+    default = "default" if change is not None and "DEFAULT" in change else "b"
     assert both.rows("SELECT * FROM t") == [("A", 2, "B"), ("A", 3, default), ("a", 1, "b")]
     comments = both.duck.execute("SELECT comment FROM duckdb_columns() WHERE table_name = 't' AND comment IS NOT NULL").fetchall()
     assert comments == [("of b",)]

@@ -41,6 +41,7 @@ class Writer:
     _has_temporary: set[Actor] = field(default_factory=set)
     _altered: set[str] = field(default_factory=set)
     _deleted_from: set[str] = field(default_factory=set)
+    """The tables that may have delete files."""
     _dropped: bool = False
     _moving: float = 0.0
     """How often a statement beside an open transaction is the maintenance that moves its rows."""

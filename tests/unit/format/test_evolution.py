@@ -112,7 +112,7 @@ class TestReplaceColumns:
         t = table(column("a", comment="kept", default=Default("1")), column("s", "struct<x:int>"), column("b", "string"))
         r = evolution.replace_columns(t, [column("b", "string"), column("c"), column("A"), column("s", "struct<x:int>")])
         assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("b", 4, None), ("c", 5, None), ("A", 6, "kept"), ("s", 7, None)]
-        assert r.columns[2].default == Default("1")
+        assert (r.columns[2].default, r.columns[2].initial_default) == (Default("1"), None)
         assert r.next_column_id == 9
 
     def test_another_type_is_another_column(self) -> None:

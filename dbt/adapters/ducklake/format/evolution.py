@@ -193,7 +193,9 @@ def replace_columns(table: Table, definitions: Sequence[NewColumn]) -> Table:
 
 
 def _renumbered(column: Column, ids: Iterator[int]) -> Column:
-    return replace(column, column_id=next(ids), children=tuple(_renumbered(child, ids) for child in column.children))
+    """Return a column with new ids. No file of earlier rows has them, so there is no default for such rows."""
+    number = next(ids)
+    return replace(column, column_id=number, initial_default=None, children=tuple(_renumbered(child, ids) for child in column.children))
 
 
 def _first(comment: str | None, earlier: str | None) -> str | None:

@@ -60,7 +60,7 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
     Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now. Flushing
     inlined deletes moves them into a delete file, which a staged one would replace without having its rows.
     """
-    if any(_has_newer_deletes(base, each) for each in rows.files if each.data_file_id in changes.delete_files):
+    if changes.delete_files and any(_has_newer_deletes(base, each) for each in rows.files if each.data_file_id in changes.delete_files):
         return True
     changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
     missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)  # a table may have many files
