@@ -97,7 +97,10 @@ class DeleteFile:
 
 @dataclass(frozen=True)
 class WrittenDeleteFile:
-    """A delete file that exists but is not yet registered in the catalog. It contains *all* deleted positions of its data file."""
+    """A delete file that exists but is not yet registered in the catalog.
+
+    It contains *all* deleted positions of its data file, except the inlined ones.
+    """
 
     data_file_id: int
     path: str
@@ -111,6 +114,8 @@ class WrittenDeleteFile:
     format: str = "parquet"
     """`parquet` or `puffin`."""
     encryption_key: str | None = field(default=None, repr=False)
+    inlined_deletes: tuple[int, ...] = ()
+    """The inlined deletes of the data file when this file was written."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..errors import LakeError
 from ..format.files import INLINED_BASE, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile
 from ..format.objects import Table
@@ -51,7 +53,7 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
             if written is None:
                 ended.append(file_id)
             else:
-                delete_files.append(written)
+                delete_files.append(replace(written, inlined_deletes=file.inlined_deletes))
     except BaseException:
         remove(written.path for written in delete_files)
         raise

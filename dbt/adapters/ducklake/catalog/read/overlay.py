@@ -60,7 +60,7 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
     Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now. Flushing
     inlined deletes moves them into a delete file, which a staged one would replace without having its rows.
     """
-    if changes.delete_files and any(_has_newer_deletes(base, each) for each in rows.files if each.data_file_id in changes.delete_files):
+    if changes.delete_files and any(_lost_inlined_deletes(each, changes) for each in rows.files):
         return True
     changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
     missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)  # a table may have many files
@@ -70,9 +70,10 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
     return any(not row_ids.issubset(inlined.get(name, ())) for name, row_ids in changes.ended_inlined.items())
 
 
-def _has_newer_deletes(base: SnapshotReader, file: DataFile) -> bool:
-    """Return whether a file has a delete file that was written after this snapshot."""
-    return file.delete_file is not None and file.delete_file.delete_file_id >= base.snapshot.next_file_id
+def _lost_inlined_deletes(file: DataFile, changes: RowChanges) -> bool:
+    """Return whether inlined deletes of a file were flushed after a delete file was staged for it."""
+    staged = changes.delete_files.get(file.data_file_id)
+    return staged is not None and not set(staged.file.inlined_deletes).issubset(file.inlined_deletes)
 
 
 def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:
