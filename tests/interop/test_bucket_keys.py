@@ -111,3 +111,23 @@ def test_rows_that_were_inlined_with_buckets_are_found_after_a_flush_and_a_rollb
     del expected[4]
     assert dict(both.duck.execute(f"SELECT a, v FROM {table}").fetchall()) == expected
     assert {a: v for a in (1, 2, 3, 4) for (v,) in both.duck.execute(f"SELECT v FROM {table} WHERE a = {a}").fetchall()} == expected
+
+
+@pytest.mark.parametrize("partitioned", ["PARTITIONED BY (bucket(4, a))", ""])
+@pytest.mark.parametrize("rolls_back", [True, False])
+def test_rows_that_were_inlined_before_a_rebuild_moved_their_bucket_key(both: Both, partitioned: str, rolls_back: bool) -> None:
+    both.spark("CALL set_option('data_inlining_row_limit', 10)")
+    both.spark("CREATE TABLE t (a INT, b INT) PARTITIONED BY (bucket(4, a))")
+    both.spark("INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)")
+    then = both.snapshots() - 1
+    both.spark(f"CREATE OR REPLACE TABLE t {partitioned} AS SELECT b, a FROM t")
+    assert not files(both)
+    both.spark("CALL ducklake_flush_inlined_data('lake')")
+    assert files(both)
+    version = f"AT (VERSION => {then})"
+    if rolls_back:
+        both.spark(f"CALL ducklake_rollback('lake', version => {then}, table_name => 't')")
+        version = ""
+    for a in (1, 2, 3):
+        assert both.duck.execute(f"SELECT b FROM t {version} WHERE a = {a}").fetchall() == [(10 * a,)]
+        assert both.duck.execute(f"SELECT b FROM t WHERE a = {a}").fetchall() == [(10 * a,)]

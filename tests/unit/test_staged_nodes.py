@@ -204,15 +204,21 @@ def delete_row(lake: Lake, node: str | None, position: int) -> None:
         session.commit()
 
 
-def test_a_reader_keeps_the_delete_file_that_publishing_another_node_replaces(lake: Lake) -> None:
+@pytest.fixture
+def shared_log(lake: Lake) -> Lake:
+    """A lake whose table log has a file of three rows; the node customers reads what the node orders stages."""
     lake.end_run()
     with lake.session() as session:
         session.execute("CREATE TABLE log (n INT)")
         session.execute("CALL set_option('data_inlining_row_limit', '0')")
         session.execute("INSERT INTO log VALUES (0), (1), (2)")
-    delete_row(lake, None, 0)
     lake.stage_nodes(PLANS | {"customers": NodePlan(frozenset({"orders"}), frozenset({"unique"}))})
-    delete_row(lake, "orders", 1)
+    return lake
+
+
+def test_a_reader_keeps_the_delete_file_that_publishing_another_node_replaces(shared_log: Lake) -> None:
+    delete_row(shared_log, None, 0)
+    delete_row(shared_log, "orders", 1)
 
     def delete_file(reader: LakeSession) -> DeleteFile:
         with reader.reading() as transaction:
@@ -220,13 +226,27 @@ def test_a_reader_keeps_the_delete_file_that_publishing_another_node_replaces(la
         assert found is not None
         return found
 
-    with lake.session() as reader, lake.session() as other:
+    with shared_log.session() as reader, shared_log.session() as other:
         reader.node = lambda: "customers"
         first = delete_file(reader)
         other.execute("CREATE TABLE another (n INT)")  # so the delete file gets another snapshot id when it is published
-        assert lake.nodes is not None
-        lake.nodes.record_test("relationships", None)
+        assert shared_log.nodes is not None
+        shared_log.nodes.record_test("relationships", None)
         assert delete_file(other).path != first.path
         assert positions_table(delete_file(reader)).column(0).to_pylist() == [0, 1]
-    lake.end_run()
+    shared_log.end_run()
     assert not Path(first.path).exists()
+
+
+@pytest.mark.parametrize("earlier", [[], [0]])
+def test_a_node_does_not_read_rows_that_another_writer_deleted_from_a_file_with_staged_deletes(
+    shared_log: Lake, earlier: list[int]
+) -> None:
+    for position in earlier:
+        delete_row(shared_log, None, position)
+    delete_row(shared_log, "orders", 1)
+    delete_row(shared_log, None, 2)
+    with shared_log.session() as reader:
+        reader.node = lambda: "customers"
+        with pytest.raises(ConflictError, match="moved or deleted by a concurrent transaction"), reader.reading() as transaction:
+            transaction.scan_plan(table_of(transaction, "log"))

@@ -115,6 +115,10 @@ class TestReplaceColumns:
         assert (r.columns[2].default, r.columns[2].initial_default) == (Default("1"), None)
         assert r.next_column_id == 9
 
+    def test_a_column_behind_a_struct_whose_field_has_a_greater_id_keeps_its_id(self) -> None:
+        t = evolution.add_column(table(column("s", "struct<x:int>"), column("b")), ("s",), column("y"))
+        assert evolution.replace_columns(t, [column("s", "struct<x:int,y:int>"), column("b")]) == t
+
     def test_another_type_is_another_column(self) -> None:
         r = evolution.replace_columns(table(column("a", comment="kept")), [column("a", "string")])
         assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("a", 2, "kept")]

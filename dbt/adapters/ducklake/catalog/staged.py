@@ -73,8 +73,6 @@ class Flush:
     """The files that replace inlined rows and deletes of a table."""
 
     files: tuple[FlushedFile, ...]
-    partition_id: int | None
-    """The partition spec of the files that have partition values."""
     delete_files: tuple[WrittenDeleteFile, ...]
     """Delete files of committed data files, with their inlined deletes and those of an earlier delete file."""
     rows: Mapping[str, int]
@@ -238,7 +236,9 @@ class RowChanges:
         left = [staged.without(deleted.get(staged.name, ())) for staged in self.inlined]
         inlined = {name: row_ids for name, row_ids in inlined.items() if name not in {staged.name for staged in self.inlined}}
         for file in delete_files:
-            deletes[file.data_file_id] = StagedDeleteFile(new_id(), file, rewrite_with_id)
+            replaced = deletes.get(file.data_file_id)
+            written = file if replaced is None else replace(file, earlier=replaced.file.earlier)
+            deletes[file.data_file_id] = StagedDeleteFile(new_id(), written, rewrite_with_id)
         for name, row_ids in inlined.items():
             rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
         committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)

@@ -187,7 +187,7 @@ def replace_columns(table: Table, definitions: Sequence[NewColumn]) -> Table:
             if old is not None:
                 column = replace(column, comment=_first(column.comment, old.comment))
         next_column_id = next_id([column], next_column_id)
-        greatest = max(each.column_id for each in column.walk())
+        greatest = column.column_id
         columns.append(column)
     return replace(table, columns=tuple(columns), next_column_id=next_column_id)
 

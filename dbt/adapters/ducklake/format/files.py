@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
 
-from .objects import Column
+from .objects import Column, Partitioning
 
 ROW_ID_FIELD_ID = 2147483540
 ROW_ID_COLUMN = "_ducklake_internal_row_id"
@@ -96,6 +96,14 @@ class DeleteFile:
 
 
 @dataclass(frozen=True)
+class EarlierDeletes:
+    """The committed deletes of a data file."""
+
+    delete_file_id: int | None
+    inlined: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class WrittenDeleteFile:
     """A delete file that exists but is not yet registered in the catalog.
 
@@ -114,8 +122,8 @@ class WrittenDeleteFile:
     format: str = "parquet"
     """`parquet` or `puffin`."""
     encryption_key: str | None = field(default=None, repr=False)
-    inlined_deletes: tuple[int, ...] = ()
-    """The inlined deletes of the data file when this file was written."""
+    earlier: EarlierDeletes | None = None
+    """The deletes that the data file had when this file was written; None if they do not matter."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +227,8 @@ class InlinedVersions:
     begin_snapshots: tuple[int, ...]
     end_snapshots: tuple[int | None, ...]
     rows: tuple[tuple[Any, ...], ...]
+    partitioning: Partitioning | None = None
+    """The partition spec for the files of these rows."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +259,8 @@ class FlushedFile:
     """The positions of the rows in the new file that are already deleted; `data_file_id` is not used."""
     columns: tuple[Column, ...] = ()
     """The columns with which the file was written, which may be those of an earlier schema."""
+    partition_id: int | None = None
+    """The partition spec of the file's partition values."""
 
 
 @dataclass(frozen=True)

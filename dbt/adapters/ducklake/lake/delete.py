@@ -45,7 +45,7 @@ def end_all_rows(context: Context, table: Table) -> None:
     found = transaction.rows_to_end(table)
     written = write_deletes(found.inlined_deletes, table.path, encrypted=context.catalog.encrypted)
     entries = sum(each.entries for each in found.inlined_deletes)
-    deletes = Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None
+    deletes = Flush((), written, {}, entries, transaction.snapshot.snapshot_id) if written else None
     try:
         transaction.rows.truncate(table, deletes, has_rows=found.exist)
     except BaseException:

@@ -5,7 +5,7 @@ Specification: the page "Flush Inlined Data". The rows of every snapshot, row id
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..catalog.staged import Flush
 from ..format.files import FlushedFile, WrittenDeleteFile
@@ -53,12 +53,11 @@ def _flush(context: Context, table: Table) -> Flushed:
     delete_files: tuple[WrittenDeleteFile, ...] = ()
     try:
         for versions in plan.versions:
-            files += write_flushed(versions, replace(table, partitioning=plan.partitioning), options)
+            files += write_flushed(versions, table, options)
         delete_files = write_deletes(plan.deletes, table.path, encrypted=options.encrypted)
-        partition_id = plan.partitioning.partition_id if plan.partitioning else None
         until = transaction.snapshot.snapshot_id
         entries = sum(each.entries for each in plan.deletes)
-        transaction.rows.flush(table, Flush(tuple(files), partition_id, delete_files, rows, entries, until))
+        transaction.rows.flush(table, Flush(tuple(files), delete_files, rows, entries, until))
     except BaseException:
         remove(files, delete_files)
         raise

@@ -159,7 +159,7 @@ def _flush_inlined_deletes(context: Context, earlier: Table, found: Difference, 
     deletes = context.transaction.rows_to_end(earlier).inlined_deletes
     files = write_deletes(deletes, earlier.path, encrypted=context.catalog.encrypted)
     written += [file.path for file in files]
-    return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
+    return Flush((), files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 
 
 def _restore_inlined_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..errors import LakeError
-from ..format.files import INLINED_BASE, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile
+from ..format.files import INLINED_BASE, DataFile, EarlierDeletes, ScanPlan, WriteOptions, WrittenDeleteFile
 from ..format.objects import Table
 from ..spark.files.deletes import with_snapshot, write_delete_file, write_deletion_vector
 from ..spark.files.storage import remove
@@ -53,7 +53,7 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
             if written is None:
                 ended.append(file_id)
             else:
-                delete_files.append(replace(written, inlined_deletes=file.inlined_deletes))
+                delete_files.append(replace(written, earlier=_deletes_of(file)))
     except BaseException:
         remove(written.path for written in delete_files)
         raise
@@ -83,3 +83,7 @@ def _delete_file(
             return write_deletion_vector(file.path, file.data_file_id, table.path, positions)
         return write_delete_file(file.path, file.data_file_id, table.path, positions, encrypted=options.encrypted)
     return write_delete_file(file.path, file.data_file_id, table.path, positions, since, encrypted=options.encrypted)
+
+
+def _deletes_of(file: DataFile) -> EarlierDeletes:
+    return EarlierDeletes(None if file.delete_file is None else file.delete_file.delete_file_id, file.inlined_deletes)

@@ -39,7 +39,7 @@ def write_flush(state: CommitState, table: Table, flush: Flush) -> None:
     doubles = double_columns(state, table)
     for flushed in flush.files:
         exact = replace(flushed, file=without_bounds_of(flushed.file, doubles & float_columns(flushed.columns)))
-        _write_file(state, table, exact, flush.partition_id)
+        _write_file(state, table, exact)
     write_flushed_deletes(state, table, flush)
     added = sum(flushed.file.size_bytes for flushed in flush.files)
     grown = update(t.table_stats).where(t.table_stats.c.table_id == table.table_id)
@@ -104,13 +104,13 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
         state.increase_schema_version()
 
 
-def _write_file(state: CommitState, table: Table, flushed: FlushedFile, partition_id: int | None) -> None:
+def _write_file(state: CommitState, table: Table, flushed: FlushedFile) -> None:
     file_id = state.new_file_id()
     entry = FileEntry(
         file_id,
         begin_snapshot=flushed.begin_snapshot,
         row_id_start=flushed.first_row_id,
-        partition_id=partition_id if flushed.file.partition_values else None,
+        partition_id=flushed.partition_id,
         partial_max=flushed.partial_max,
     )
     write_data_file(state, table, flushed.file, entry)

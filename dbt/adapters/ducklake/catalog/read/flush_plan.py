@@ -6,6 +6,7 @@ Specification: the page "Flush Inlined Data".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import select
@@ -28,8 +29,6 @@ class FlushPlan:
     versions: tuple[InlinedVersions, ...] = ()
     """One entry per inlined-data table that has rows."""
     deletes: tuple[InlinedDeletes, ...] = ()
-    partitioning: Partitioning | None = None
-    """The partition spec for the files of the rows."""
 
     @property
     def is_empty(self) -> bool:
@@ -43,38 +42,54 @@ def read_flush_plan(connection: Connection, table: Table, snapshot_id: int) -> F
     history = read_history(connection, table.table_id) if names else EMPTY_HISTORY
     versions = [read_versions(connection, InlinedTable(name, history.layout(version)), snapshot_id) for name, version in names]
     deletes = read_inlined_deletes(connection, table, snapshot_id)
-    found = tuple(each for each in versions if each.row_ids)
-    first = min((begin for each in found for begin in each.begin_snapshots), default=None)
-    return FlushPlan(found, deletes, table.partitioning if first is None else _partitioning(connection, table, first, snapshot_id))
+    found = [each for each in versions if each.row_ids]
+    specs = _bucket_specs(connection, table) if found else []
+    return FlushPlan(tuple(replace(each, partitioning=_partitioning(table, each, specs)) for each in found), deletes)
 
 
-def _partitioning(connection: Connection, table: Table, first: int, last: int) -> Partitioning | None:
-    """Return the present partition spec or, if that has no buckets, the newest spec with buckets between two snapshots.
+@dataclass(frozen=True)
+class _Spec:
+    """A partition spec and the snapshots in which it is valid."""
+
+    begin: int
+    end: int | None
+    partitioning: Partitioning
+
+
+def _partitioning(table: Table, versions: InlinedVersions, bucket_specs: list[_Spec]) -> Partitioning | None:
+    """Return the newest partition spec with buckets that was valid while the rows existed, or else the table's present spec.
 
     The rows must be found at these snapshots too, also after a rollback, and DuckDB finds rows by a bucket key only in files that have
     the buckets. Its own flush takes the spec that the table had when the rows were inserted.
     """
-    if _has_buckets(table.partitioning):
-        return table.partitioning
+    first, last = min(versions.begin_snapshots), max(NO_LIMIT if end is None else end for end in versions.end_snapshots)
+    known = {column.column_id for column in (*versions.columns, *table.columns)}
+    for spec in bucket_specs:
+        overlaps = spec.begin < last and (spec.end is None or spec.end > first)
+        if overlaps and known.issuperset(field.column_id for field in spec.partitioning.fields):
+            return spec.partitioning
+    return table.partitioning
+
+
+def _bucket_specs(connection: Connection, table: Table) -> list[_Spec]:
+    """Return the partition specs with buckets that a table has or had, newest first."""
     info, keys = t.partition_info.c, t.partition_column.c
     query = (
-        select(info.begin_snapshot, info.partition_id, keys.column_id, keys.transform)
+        select(info.begin_snapshot, info.end_snapshot, info.partition_id, keys.column_id, keys.transform)
         .join(t.partition_column, (keys.partition_id == info.partition_id) & (keys.table_id == info.table_id))
-        .where(info.table_id == table.table_id, info.begin_snapshot <= last)
-        .where(info.end_snapshot.is_(None) | (info.end_snapshot > first))
-        .order_by(info.begin_snapshot, keys.partition_key_index)
+        .where(info.table_id == table.table_id)
+        .order_by(info.begin_snapshot.desc(), keys.partition_key_index)
     )
-    specs: dict[int, Partitioning] = {}
-    for row in connection.execute(query):
-        earlier = specs.get(row.begin_snapshot, Partitioning(row.partition_id, ()))
-        specs[row.begin_snapshot] = replace(earlier, fields=(*earlier.fields, PartitionField(row.column_id, row.transform)))
-    columns = {column.column_id for column in table.columns}
-    usable = [each for each in specs.values() if _has_buckets(each) and columns.issuperset(field.column_id for field in each.fields)]
-    return usable[-1] if usable else table.partitioning
+    specs: list[_Spec] = []
+    for begin, rows in groupby(connection.execute(query), key=lambda row: row.begin_snapshot):
+        fields = list(rows)
+        partitioning = Partitioning(fields[0].partition_id, tuple(PartitionField(row.column_id, row.transform) for row in fields))
+        specs.append(_Spec(begin, fields[0].end_snapshot, partitioning))
+    return [spec for spec in specs if _has_buckets(spec.partitioning)]
 
 
-def _has_buckets(partitioning: Partitioning | None) -> bool:
-    return partitioning is not None and any(bucket_count(field.transform) is not None for field in partitioning.fields)
+def _has_buckets(partitioning: Partitioning) -> bool:
+    return any(bucket_count(field.transform) is not None for field in partitioning.fields)
 
 
 def read_inlined_deletes(connection: Connection, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:

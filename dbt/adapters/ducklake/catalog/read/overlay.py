@@ -57,10 +57,9 @@ def rows_moved(table: Table) -> ConflictError:
 def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, changes: RowChanges) -> bool:
     """Return whether rows that the transaction deletes, or deleted rows of their files, are no longer where the transaction found them.
 
-    Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now. Flushing
-    inlined deletes moves them into a delete file, which a staged one would replace without having its rows.
+    Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now.
     """
-    if changes.delete_files and any(_lost_inlined_deletes(each, changes) for each in rows.files):
+    if changes.delete_files and any(_has_other_deletes(base, each, changes) for each in rows.files):
         return True
     changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
     missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)  # a table may have many files
@@ -70,10 +69,18 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
     return any(not row_ids.issubset(inlined.get(name, ())) for name, row_ids in changes.ended_inlined.items())
 
 
-def _lost_inlined_deletes(file: DataFile, changes: RowChanges) -> bool:
-    """Return whether inlined deletes of a file were flushed after a delete file was staged for it."""
+def _has_other_deletes(base: SnapshotReader, file: DataFile, changes: RowChanges) -> bool:
+    """Return whether rows of a file are deleted that the delete file staged for it does not have: they would be live again.
+
+    Inlined deletes may have been flushed, and the snapshot may be newer than the one at which the staged file was written, if that is of
+    another node. A delete file that is newer than the snapshot has no further rows of this snapshot.
+    """
     staged = changes.delete_files.get(file.data_file_id)
-    return staged is not None and not set(staged.file.inlined_deletes).issubset(file.inlined_deletes)
+    if staged is None or staged.file.earlier is None:
+        return False
+    earlier, present = staged.file.earlier, file.delete_file
+    is_other = present is not None and earlier.delete_file_id != present.delete_file_id < base.snapshot.next_file_id
+    return is_other or not set(earlier.inlined).issubset(file.inlined_deletes)
 
 
 def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:

@@ -35,19 +35,18 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
     """Write all row versions of an inlined-data table, with the columns of that table; at least one file for each partition.
 
     Args:
-        versions: the row versions.
-        table: the table, with its present path and the partitioning of the files. A partition key that the rows do not have gets its
-            initial default.
+        versions: the row versions. A partition key that they do not have gets its initial default.
+        table: the table, with its present path.
         options: the lake's options.
 
     Raises:
         DataError: a value cannot be stored in a file.
         StatementError: PyArrow cannot write a column's type.
     """
-    fields = table.partition_fields
-    layout = versions.columns
-    known = {column.column_id for column in layout}
-    later = tuple(column for column in key_columns(table.columns, fields) if column.column_id not in known)
+    partitioning, layout = versions.partitioning, versions.columns
+    fields = () if partitioning is None else partitioning.fields
+    missing = {field.column_id for field in fields} - {column.column_id for column in layout}
+    later = tuple(column for column in table.columns if column.column_id in missing)
     columns = (*layout, *later, ROW_ID, SNAPSHOT_ID, _END)
     defaults = tuple(initial_value(column) for column in later)
     ids = zip(versions.row_ids, versions.begin_snapshots, versions.end_snapshots, strict=True)
@@ -64,7 +63,8 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
                     directory += partition_directory(names, values)
                 for piece in pieces(part, options.target_file_size):
                     # one by one: the files before a failed one must be known
-                    written.append(_file(piece, layout, table.path, directory + data_file_name(), options, values))  # noqa: PERF401
+                    file = _file(piece, layout, table.path, directory + data_file_name(), options, values)
+                    written.append(replace(file, partition_id=partitioning.partition_id if partitioning and values else None))
     except BaseException:
         remove(written, ())
         raise
