@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import duckdb
@@ -170,3 +171,35 @@ def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: i
         rows = both.rows("SELECT i, k, v FROM t")
         assert both.rows("SELECT count(*) FROM t") == [(len(rows),)]
         assert rows in expected, f"round {number}: before {before}, ours {ours}, DuckDB's {theirs}"
+
+
+def rows_in_two_layouts(both: Both) -> None:
+    """Create a table whose first inlined-data table is empty, so that the next flush drops it."""
+    both.spark("CREATE TABLE t (i INT)")
+    both.spark("INSERT INTO t VALUES (1)")
+    both.spark("ALTER TABLE t ADD COLUMN j INT")
+    both.spark("INSERT INTO t VALUES (2, 2)")
+    both.spark("CALL ducklake_flush_inlined_data('lake')")
+    both.spark("INSERT INTO t VALUES (3, 3)")
+
+
+FLUSH = "CALL ducklake_flush_inlined_data('lake')"
+EXPIRE = "CALL ducklake_expire_snapshots('lake', older_than => TIMESTAMP '2999-01-01')"
+
+
+@pytest.mark.parametrize("statement", [FLUSH, EXPIRE])
+def test_no_commit_waits_for_a_transaction_of_duckdb_that_has_read_inlined_rows(both: Both, statement: str) -> None:
+    both.spark("CALL set_option('data_inlining_row_limit', 10)")
+    rows_in_two_layouts(both)
+    both.spark("CREATE TABLE dropped AS SELECT 4 AS i")
+    both.duckdb("BEGIN")
+    for table, rows in {"t": [(1,), (2,), (3,)], "dropped": [(4,)]}.items():
+        assert both.duck.execute(f"SELECT i FROM {table} ORDER BY i").fetchall() == rows
+    both.spark("DROP TABLE dropped")
+    with ThreadPoolExecutor(1) as pool:
+        maintenance = pool.submit(both.spark, statement)
+        waits = bool(wait([maintenance], timeout=30).not_done)
+        both.duckdb("ROLLBACK")
+        maintenance.result()
+    assert not waits
+    assert both.rows("SELECT i FROM t") == [(1,), (2,), (3,)]

@@ -135,7 +135,7 @@ class CatalogDialect:
     """Creates a table that is not yet part of the lake, in a writing transaction. If the transaction fails, the empty table may remain."""
 
     drop_table: Callable[[Connection, Table], None] = drop_table
-    """Drops a table that is no longer part of the lake, or empties it if the database cannot drop tables in a transaction."""
+    """Drops a table that is no longer part of the lake, or empties it if the database cannot drop it now in a transaction."""
 
     indexes: bool = True
     """Whether a new lake gets our indexes."""

@@ -11,9 +11,11 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, cast, func, or_, text
+from sqlalchemy import ColumnElement, Table, and_, case, cast, delete, func, or_, text
 from sqlalchemy.dialects.postgresql import BYTEA, DOUBLE_PRECISION, INTERVAL, REAL, TIME, TIMESTAMP, UUID
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import DropTable
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
 
 from ....format.inlined import base_type
@@ -23,7 +25,8 @@ from ....format.objects import Column
 from ....format.types import NESTED, decimal_parameters
 from .dialect import CatalogDialect, NamedType
 
-_RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
+_LOCK_NOT_AVAILABLE = "55P03"
+_RETRYABLE = frozenset({"23505", "40001", "40P01", _LOCK_NOT_AVAILABLE, "42P06", "42P07"})
 """Unique violation, serialization failure, deadlock, lock not available; schema or table exists, if two processes create a lake."""
 
 _NUMBER = r"^-?[0-9]{1,40}([.][0-9]{1,40})?([eE][-+]?[0-9]{1,2})?$"
@@ -39,6 +42,19 @@ def _begin_commit(connection: Connection, schema: str | None) -> None:
     table = (f"{quoted(schema)}." if schema else "") + "ducklake_snapshot"
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"))
     connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _drop_table(connection: Connection, table: Table) -> None:
+    """Drop a table; empty it if a transaction that has read it is open, because waiting for that would stop all commits of the lake."""
+    name = connection.dialect.identifier_preparer.format_table(table)
+    try:
+        with connection.begin_nested():
+            connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE NOWAIT"))
+            connection.execute(DropTable(table))
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+            raise
+        connection.execute(delete(table))
 
 
 def _is_write_conflict(error: BaseException) -> bool:
@@ -105,6 +121,7 @@ POSTGRES = CatalogDialect(
     engine_options=MappingProxyType({"pool_pre_ping": True, "pool_size": 16, "max_overflow": 32}),
     begin_read=_begin_read,
     begin_commit=_begin_commit,
+    drop_table=_drop_table,
     is_write_conflict=_is_write_conflict,
     inlined_type=_with_parameters,
     inlined_cell=_cell,
