@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.plan.view import Settings
@@ -173,3 +176,43 @@ def test_a_negative_zero_in_a_dictionary_is_found(both: Both, monkeypatch: pytes
     for condition in (f"{read} = 0.0", f"{read} IN (0.0, 7.0)", f"{read} >= 0.0 AND {read} <= 0.0"):
         query = f"SELECT count(*) FROM t WHERE {condition}"
         assert both.session.execute(query).fetch() == [(2000,)], condition  # DuckDB 1.5 loses those of its own file by its Bloom filter
+
+
+NAN = ["f > 100", "f >= 100", "f <> 1.0", "f = DOUBLE('NaN')", "NOT (f <= 100)", "r > 100"]
+
+
+def test_nan_is_found_in_files_whose_bounds_leave_it_out(both: Both) -> None:
+    """PyArrow leaves NaN out of the bounds of a file. Spark skips parts of files by them, and NaN is its greatest value."""
+    both.spark("CREATE TABLE t AS SELECT id, CAST(id % 200 AS DOUBLE) AS f, CAST(id % 200 AS FLOAT) AS r FROM range(20000)")
+    counts = [both.session.execute(f"SELECT count(*) FROM t WHERE {each} AND id NOT IN (5, 6)").fetch() for each in NAN]
+    expected = [count + 1 for [(count,)] in counts]
+    both.spark("BEGIN")
+    both.spark("UPDATE t SET f = IF(id = 5, DOUBLE('NaN'), 1.0D), r = IF(id = 5, FLOAT('NaN'), 1.0F) WHERE id IN (5, 6)")
+    assert [both.session.execute(f"SELECT count(*) FROM t WHERE {each}").fetch()[0][0] for each in NAN] == expected
+    both.spark("COMMIT")
+    for condition, count in zip(NAN, expected, strict=True):
+        query = f"SELECT count(*) FROM t WHERE {condition}"
+        if "<>" in condition:  # DuckDB loses the row of its own files, too
+            assert both.session.execute(query).fetch() == [(count,)]
+        else:
+            assert both.rows(query.replace("DOUBLE('NaN')", "'NaN'::DOUBLE"), query) == [(count,)], condition
+    newest = both.snapshots() - 1
+    assert both.session.execute(f"SELECT id FROM lake.table_changes('t', {newest}, {newest}) WHERE f > 1000").fetch() == [(5,)]
+    assert both.session.execute("DELETE FROM t WHERE f > 100").counts.deleted == expected[0]
+    assert both.rows("SELECT count(*) FROM t") == [(20000 - expected[0],)]
+
+
+def test_nan_is_found_in_added_files(both: Both, tmp_path: Path) -> None:
+    """DuckDB loses this row, also if it adds the file itself."""
+    both.spark("CREATE TABLE t AS SELECT id, 1.0D AS f, named_struct('f', 1.0D) AS s FROM range(20000)")
+    nan = float("nan")
+    pq.write_table(pa.table({"id": [20000, 20001], "f": [nan, 1.0], "s": [{"f": nan}, {"f": 1.0}]}), tmp_path / "added.parquet")
+    both.spark(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/added.parquet')")
+    assert both.session.execute("SELECT id FROM t WHERE f > 100").fetch() == [(20000,)]
+    assert both.session.execute("SELECT id FROM t WHERE s.f > 100").fetch() == [(20000,)]
+
+
+def test_conditions_on_a_float_column_without_nan_are_pushed_down(both: Both) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT range AS id, 1.0::DOUBLE AS f FROM range(20000)")
+    both.spark("INSERT INTO t SELECT id, 2.0D FROM range(20000)")
+    assert "GreaterThan(f,1.0)" in both.session.execute("EXPLAIN SELECT id FROM t WHERE f > 1").fetch()[0][0]

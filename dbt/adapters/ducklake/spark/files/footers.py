@@ -15,6 +15,7 @@ from ...format.objects import Column
 from . import storage
 from .extents import with_extents
 from .field_ids import corrected, expected_ids, read_schema
+from .footer_bounds import without_bounds
 from .footer_bytes import parse_footer, read_footer, replace_footer
 from .footer_statistics import column_stats
 from .variant_statistics import variant_stats
@@ -40,7 +41,7 @@ def read_files(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> list[WrittenFile]:
-    """Read the footers of new files, and complete their field ids and logical types; files without rows are removed and left out.
+    """Read the footers of new files, and correct them; files without rows are removed and left out.
 
     Args:
         files: the files.
@@ -70,7 +71,7 @@ def read_file(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> WrittenFile | None:
-    """Read the footer of one new file, and complete its field ids and logical types.
+    """Read the footer of one new file, complete its field ids and logical types, and remove bounds that leave out NaN.
 
     Args:
         file: the file, which is not removed.
@@ -88,15 +89,20 @@ def read_file(
     metadata = parse_footer(footer)
     if metadata.num_rows == 0:
         return None
-    matched = expected_ids(read_schema(footer), columns)
+    root = read_schema(footer)
+    matched = expected_ids(root, columns)
+    # A column chunk is found by its number among the leaves, without the nested nodes.
+    leaf_numbers = {node.index: number for number, node in enumerate(root.leaves())}
     size = file.size_bytes
     patched = corrected(footer, matched)
     if patched != footer:
+        metadata = parse_footer(patched)  # a logical type decides the unit of bounds
+    nans = contains_nan or {}
+    patched = without_bounds(patched, [leaf_numbers[index] for index, (_, column) in matched.items() if nans.get(column.column_id)])
+    if patched != footer:
         replace_footer(file.path, size, len(footer), patched)
         size += len(patched) - len(footer)
-        footer, metadata = patched, parse_footer(patched)
-    # A column chunk is found by its number among the leaves, without the nested nodes.
-    leaf_numbers = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
+        footer = patched
     stats = [
         variant_stats(metadata, node, leaf_numbers, column.column_id)
         if column.type == "variant"

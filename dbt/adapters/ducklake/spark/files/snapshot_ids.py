@@ -22,9 +22,9 @@ from .footer_bytes import parse_footer, read_footer
 from .thrift import (
     LIST,
     STRUCT,
-    read_list,
-    read_struct,
+    fields_of,
     read_varint,
+    structs_of,
     unzigzag,
     write_list,
     write_struct,
@@ -42,9 +42,6 @@ _CHILDREN = 5
 _COLUMNS, _GROUP_BYTES, _GROUP_COMPRESSED = 1, 2, 6
 _CHUNK_OFFSET, _CHUNK_METADATA, _INDEXES = 2, 3, (4, 5, 6, 7)
 _UNCOMPRESSED, _COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 6, 7, 9, 11
-
-_Fields = dict[int, tuple[int, bytes]]
-"""Field id → (type, encoded value)."""
 
 
 def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
@@ -94,52 +91,36 @@ def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, by
     length = int.from_bytes(addition[-8:-4], "little")
     content = addition[4 : -(length + _TAIL)]
     shift = pages_end - 4  # in `addition` the pages start after the magic number
-    metadata, added = _fields(footer), _fields(addition[-(length + _TAIL) : -_TAIL])
-    schema, groups = _elements(metadata[_SCHEMA][1]), _elements(metadata[_ROW_GROUPS][1])
-    root = _fields(schema[0])
+    metadata, added = fields_of(footer), fields_of(addition[-(length + _TAIL) : -_TAIL])
+    schema, groups = structs_of(metadata[_SCHEMA][1]), structs_of(metadata[_ROW_GROUPS][1])
+    root = fields_of(schema[0])
     root[_CHILDREN] = (root[_CHILDREN][0], _encode_integer(_decode_integer(root[_CHILDREN][1]) + 1))
-    metadata[_SCHEMA] = (LIST, write_list(STRUCT, [write_struct(root), *schema[1:], _elements(added[_SCHEMA][1])[1]]))
-    added_groups = _elements(added[_ROW_GROUPS][1])
+    metadata[_SCHEMA] = (LIST, write_list(STRUCT, [write_struct(root), *schema[1:], structs_of(added[_SCHEMA][1])[1]]))
+    added_groups = structs_of(added[_ROW_GROUPS][1])
     extended = [_extended_group(old, new, shift) for old, new in zip(groups, added_groups, strict=True)]
     metadata[_ROW_GROUPS] = (LIST, write_list(STRUCT, extended))
     if _COLUMN_ORDERS in metadata:
-        orders = _elements(metadata[_COLUMN_ORDERS][1])
-        metadata[_COLUMN_ORDERS] = (LIST, write_list(STRUCT, [*orders, _elements(added[_COLUMN_ORDERS][1])[0]]))
+        orders = structs_of(metadata[_COLUMN_ORDERS][1])
+        metadata[_COLUMN_ORDERS] = (LIST, write_list(STRUCT, [*orders, structs_of(added[_COLUMN_ORDERS][1])[0]]))
     return content, write_struct(metadata)
 
 
 def _extended_group(old: bytes, new: bytes, shift: int) -> bytes:
     """Return row group `old` with the column chunk of row group `new`, whose offsets move by `shift` bytes."""
-    group, (chunk_bytes,) = _fields(old), _elements(_fields(new)[_COLUMNS][1])
-    chunk = {field_id: value for field_id, value in _fields(chunk_bytes).items() if field_id not in _INDEXES}
-    metadata = _fields(chunk[_CHUNK_METADATA][1])
+    group, (chunk_bytes,) = fields_of(old), structs_of(fields_of(new)[_COLUMNS][1])
+    chunk = {field_id: value for field_id, value in fields_of(chunk_bytes).items() if field_id not in _INDEXES}
+    metadata = fields_of(chunk[_CHUNK_METADATA][1])
     for field_id in (_DATA_PAGE, _DICTIONARY_PAGE):
         if field_id in metadata:
             metadata[field_id] = (metadata[field_id][0], _encode_integer(_decode_integer(metadata[field_id][1]) + shift))
     chunk[_CHUNK_METADATA] = (STRUCT, write_struct(metadata))
     if _decode_integer(chunk[_CHUNK_OFFSET][1]):
         chunk[_CHUNK_OFFSET] = (chunk[_CHUNK_OFFSET][0], _encode_integer(_decode_integer(chunk[_CHUNK_OFFSET][1]) + shift))
-    group[_COLUMNS] = (LIST, write_list(STRUCT, [*_elements(group[_COLUMNS][1]), write_struct(chunk)]))
+    group[_COLUMNS] = (LIST, write_list(STRUCT, [*structs_of(group[_COLUMNS][1]), write_struct(chunk)]))
     for total, part in ((_GROUP_BYTES, _UNCOMPRESSED), (_GROUP_COMPRESSED, _COMPRESSED)):
         if total in group:
             group[total] = (group[total][0], _encode_integer(_decode_integer(group[total][1]) + _decode_integer(metadata[part][1])))
     return write_struct(group)
-
-
-def _fields(struct: bytes) -> _Fields:
-    """Return the fields of a Thrift struct."""
-    return {field.id: (field.type, struct[field.start : field.end]) for field in read_struct(struct, 0)[0]}
-
-
-def _elements(value: bytes) -> list[bytes]:
-    """Return the structs of a list."""
-    count, _, at = read_list(value, 0)
-    found = []
-    for _ in range(count):
-        end = read_struct(value, at)[1]
-        found.append(value[at:end])
-        at = end
-    return found
 
 
 def _decode_integer(value: bytes) -> int:

@@ -82,6 +82,22 @@ def read_struct(buffer: bytes, at: int) -> tuple[list[Field], int]:
         at = end
 
 
+def fields_of(struct: bytes) -> dict[int, tuple[int, bytes]]:
+    """Return the fields of an encoded struct: id → (type, encoded value), as `write_struct` takes them."""
+    return {field.id: (field.type, struct[field.start : field.end]) for field in read_struct(struct, 0)[0]}
+
+
+def structs_of(encoded: bytes) -> list[bytes]:
+    """Return the encoded elements of an encoded list of structs."""
+    count, _, at = read_list(encoded, 0)
+    found = []
+    for _ in range(count):
+        end = read_struct(encoded, at)[1]
+        found.append(encoded[at:end])
+        at = end
+    return found
+
+
 def write_struct(fields: Mapping[int, tuple[int, bytes]]) -> bytes:
     """Return the bytes of a struct; `fields`: id → (type, bytes of the value)."""
     out = bytearray()

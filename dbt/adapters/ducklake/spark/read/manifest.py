@@ -32,17 +32,26 @@ NEVER = "(?!)"
 """A pattern that nothing matches."""
 FILTERS_BY_VALUE = ("parquet.filter.dictionary.enabled", "parquet.filter.bloom.enabled")
 """Parquet's filters that take -0.0 for another value than 0.0, so that a condition such as `x = 0.0` would lose rows."""
+FILTERS_BY_BOUNDS = ("parquet.filter.stats.enabled", "parquet.filter.columnindex.enabled")
+"""Parquet's filters that take a file's bounds for those of all values, NaN included, so that `x > 1` would lose rows."""
 BLOCK_SIZE = 128 * 1024 * 1024
 MAX_COMPARED_PATHS = 32
 """Up to this number of files, Spark Connect finds the index of a row's file by comparing its path; a join with more paths is faster."""
 
 
-def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: StructType) -> DataFrame:
-    """Read Parquet files, given as (path, size in bytes), with the columns of `schema`."""
+def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: StructType, *, by_name: bool = False) -> DataFrame:
+    """Read Parquet files with the columns of a schema.
+
+    Args:
+        spark: the session of the scan.
+        files: the path and the size in bytes of each file.
+        schema: the columns to read.
+        by_name: whether the files are of other writers and match by name, so that their bounds may leave out NaN.
+    """
     reader = spark.read.schema(schema).option("recursiveFileLookup", "true").option("mergeSchema", "false")
     reader = _with_hidden_names(spark, reader, files)
     if contains_type(schema, (FloatType, DoubleType)):
-        for name in FILTERS_BY_VALUE:
+        for name in (*FILTERS_BY_VALUE, *(FILTERS_BY_BOUNDS if by_name else ())):
             reader = reader.option(name, "false")
     scratch = spark.conf.get(SCRATCH, None)
     if scratch is None:

@@ -100,7 +100,7 @@ def _read_group(
     if group.files[0].is_encrypted:
         frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts, unneeded)
     else:
-        frame = read_files(spark, files, StructType(fields))
+        frame = read_files(spark, files, StructType(fields), by_name=group.by_name)
         if facts or restricted:
             frame = with_facts(spark, frame, paths, facts, [f"_metadata.row_index AS {_POSITION}"])
     if facts or restricted:
