@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.ducklake.format.sort_text import bare_column, names_in, renamed, sql_name
+from dbt.adapters.ducklake.format.sort_text import bare_column, names_in, names_in_spark, renamed, sql_name
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,33 @@ from dbt.adapters.ducklake.format.sort_text import bare_column, names_in, rename
         ("CAST(a AS a)", 'CAST("X y" AS a)'),
         ("b::a", "b::a"),
         ("ab", "ab"),
+        ("extract(a FROM a)", 'extract(a FROM "X y")'),
+        ("substring(a FROM 2)", 'substring("X y" FROM 2)'),
+        ("b - INTERVAL 1 a", "b - INTERVAL 1 a"),
+        ("b - INTERVAL '1' a", "b - INTERVAL '1' a"),
+        ("b - INTERVAL (a) day", 'b - INTERVAL ("X y") day'),
+        ("b > a '2020-01-01'", "b > a '2020-01-01'"),
     ],
 )
 def test_a_rename_changes_only_the_column(expression: str, expected: str) -> None:
     assert renamed(expression, "a", "X y") == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("CASE WHEN b = 'x' THEN 1 ELSE 2 END", "CASE WHEN b = 'x' THEN 1 ELSE 2 END"),
+        ("CASE WHEN b = 'x' THEN \"end\" END", "CASE WHEN b = 'x' THEN c END"),
+    ],
+)
+def test_a_rename_does_not_change_a_keyword(expression: str, expected: str) -> None:
+    assert renamed(expression, "end", "c") == expected
+
+
+def test_names_in_spark_are_found() -> None:
+    assert names_in_spark("`unit price` > 0 AND end > 0 AND b <> 'it\\'s c' AND d IN (\"e\\\"f\")") >= {"unit price", "end", "b", "d"}
+    assert not names_in_spark("`unit price` > 0 AND b <> 'it\\'s c' AND `a``b` > 1") & {"unit", "price", "s", "c"}
+    assert names_in_spark("`a``b` > 1") == {"a`b"}
 
 
 def test_names_are_found() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from .identifiers import fold
-from .sort_text import names_in
+from .sort_text import names_in_spark
 
 CONSTRAINTS_TAG = "dbt_ducklake.constraints"
 CHECK, PRIMARY_KEY, UNIQUE, FOREIGN_KEY = "CHECK", "PRIMARY KEY", "UNIQUE", "FOREIGN KEY"
@@ -115,7 +115,7 @@ def with_renamed_column(tags: Mapping[str, str], column: str, to: str) -> dict[s
 
 def _require_not_in_check(tags: Mapping[str, str], column: str) -> None:
     for check in checks_of(tags):
-        if fold(column) in names_in(check.expression or ""):
+        if fold(column) in names_in_spark(check.expression or ""):
             raise ValueError(f"{check.name}, {check}")
 
 

@@ -1,17 +1,19 @@
-"""Sort expressions: find and rename the columns in a DuckDB SQL expression.
+"""Find and rename the columns in an SQL expression: DuckDB's of a sort key, or Spark's of a CHECK.
 
 Specification: "ducklake_sort_expression", whose `expression` is SQL over unqualified column names. A word counts as a column unless it is
-before a parenthesis (a function), after a dot (a field), or after AS or `::` (a type).
+before a parenthesis (a function), after a dot (a field), after AS or `::` (a type) or COLLATE (a collation), before a string (the type of
+a literal), or the unit of EXTRACT or INTERVAL.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from .identifiers import double_quoted, fold
 
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|::|\w+|\s+|.""", re.DOTALL)
+_SPARK_TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:[^`]|``)*`|::|\w+|\s+|.""", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = frozenset(
     re.findall(
@@ -39,31 +41,40 @@ def bare_column(expression: str) -> str | None:
 
 
 def names_in(expression: str) -> set[str]:
-    """Return the words that may be columns, in lower case; reserved words may be among them."""
-    return {fold(name) for _, name in _names(expression)}
+    """Return the names that may be columns in DuckDB's SQL, folded."""
+    return {fold(name) for _, name in _names(_TOKEN.findall(expression), _RESERVED)}
+
+
+def names_in_spark(expression: str) -> set[str]:
+    """Return the names that may be columns in Spark's SQL, folded; keywords may be among them, because Spark reserves none."""
+    return {fold(name) for _, name in _names(_SPARK_TOKEN.findall(expression), frozenset())}
 
 
 def renamed(expression: str, old: str, new: str) -> str:
     """Return the expression after a column is renamed."""
     tokens = _TOKEN.findall(expression)
-    for index, name in _names(expression):
+    for index, name in _names(tokens, _RESERVED):
         if fold(name) == fold(old):
             tokens[index] = sql_name(new)
     return "".join(tokens)
 
 
-def _names(expression: str) -> Iterator[tuple[int, str]]:
-    tokens = _TOKEN.findall(expression)
-    solid = [token_index for token_index, token in enumerate(tokens) if not token.isspace()]
-    for index, token_index in enumerate(solid):
-        name = _name(tokens[token_index])
-        before = tokens[solid[index - 1]].upper() if index else ""
-        after = tokens[solid[index + 1]] if index + 1 < len(solid) else ""
-        if name is not None and after != "(" and before not in (".", "::", "AS", "COLLATE"):
-            yield token_index, name
+def _names(tokens: Sequence[str], reserved: Set[str]) -> Iterator[tuple[int, str]]:
+    """Yield the index of each token that may be a column, and the name."""
+    solid = [index for index, token in enumerate(tokens) if not token.isspace()]
+    words = ["", "", *(tokens[index].upper() for index in solid), ""]
+    for position, index in enumerate(solid, 2):
+        name = _name(tokens[index])
+        if name is None or words[position].lower() in reserved:
+            continue
+        earlier, before, after = words[position - 2], words[position - 1], words[position + 1]
+        is_type = before in ("::", "AS", "COLLATE") or after.startswith("'")
+        is_unit = (earlier, before) == ("EXTRACT", "(") or (earlier == "INTERVAL" and before != "(")
+        if not is_type and not is_unit and after != "(" and before != ".":
+            yield index, name
 
 
 def _name(token: str) -> str | None:
-    if token.startswith('"'):
-        return token[1:-1].replace('""', '"')
+    if token[0] in '"`':
+        return token[1:-1].replace(token[0] * 2, token[0])
     return token if re.fullmatch(r"[^\W\d]\w*", token) else None
