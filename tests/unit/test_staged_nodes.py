@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import DeleteFile
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.row_changes import end_rows
+from dbt.adapters.ducklake.publishing import publish_tested
 from dbt.adapters.ducklake.session import Lake, LakeSession
 from dbt.adapters.ducklake.session.staged_nodes import NodePlan
 from dbt.adapters.ducklake.spark.files.deletes import positions_table
@@ -250,3 +253,17 @@ def test_a_node_does_not_read_rows_that_another_writer_deleted_from_a_file_with_
         reader.node = lambda: "customers"
         with pytest.raises(ConflictError, match="moved or deleted by a concurrent transaction"), reader.reading() as transaction:
             transaction.scan_plan(table_of(transaction, "log"))
+
+
+def test_a_conflict_and_a_failed_deferred_statement_are_both_reported(lake: Lake) -> None:
+    build(lake, "orders")
+    with lake.session() as other:
+        other.execute("CREATE TABLE orders (id INT)")
+    assert lake.nodes is not None
+    lake.nodes.deferred.extend(["CALL lake.set_option('no_such_option', '1')", "CALL lake.set_option('parquet_version', '9')"])
+    result = SimpleNamespace(status="success", node=SimpleNamespace(unique_id="orders", resource_type="model"))
+    config = SimpleNamespace(credentials=SimpleNamespace(schema="main"))
+    with pytest.raises(DbtRuntimeError) as raised:
+        publish_tested(lake, config, [result], "always")
+    message = str(raised.value)
+    assert all(each in message for each in ("was not published", "no_such_option", "parquet_version")), message

@@ -125,7 +125,8 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         Lines for the log.
 
     Raises:
-        DbtRuntimeError: the changes conflict with those of a concurrent writer; nothing was published.
+        DbtRuntimeError: the changes conflict with those of a concurrent writer, so nothing was published; or a deferred statement failed
+            after the run was published.
     """
     run = lake.run
     if run is None:
@@ -152,7 +153,9 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()
-    _run_deferred(lake, config, run.deferred)
+    failed = _run_deferred(lake, config, run.deferred)
+    if failed:
+        raise DbtRuntimeError("\n".join(failed))
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
     return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {names(changed)}"]
@@ -173,26 +176,27 @@ def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: 
         Lines for the log.
 
     Raises:
-        DbtRuntimeError: the changes of a node conflict with those of a concurrent writer; the node was not published.
+        DbtRuntimeError: the changes of a node conflict with those of a concurrent writer, so the node was not published; or a deferred
+            statement failed after nodes were published.
     """
     nodes = lake.nodes
     if nodes is None:
         return []
     built = {each.node.unique_id for each in results if each.status not in (*_FAILED, "skipped")}
-    conflict = None
+    conflicts: list[DuckLakeError] = []
     try:
         nodes.finish(built, untested=publish_on == ALWAYS)
     except DuckLakeError as error:
-        conflict = error
+        conflicts.append(error)
     unpublished = nodes.unpublished
     lake.end_run()
     for each in results:
         reasons = _reasons(each.node, unpublished)
         if reasons:
             _mark_skipped([each], reasons[0])
-    _run_deferred(lake, config, nodes.deferred)
-    if conflict is not None:
-        raise DbtRuntimeError(str(conflict)) from conflict
+    errors = [*map(str, conflicts), *_run_deferred(lake, config, nodes.deferred)]
+    if errors:
+        raise DbtRuntimeError("\n".join(errors)) from (conflicts[0] if conflicts else None)
     lines = [f"{node.split('.', 2)[-1]} was not published: {reason}" for node, reason in unpublished.items()]
     more = len(lines) - _MAX_NAMES
     return lines[:_MAX_NAMES] + ([f"{more} more nodes were not published"] if more > 0 else [])
@@ -204,20 +208,18 @@ def _reasons(node: Any, unpublished: Mapping[str, str]) -> list[str]:
     return [unpublished[key] for key in (node.unique_id, *tested) if key in unpublished]
 
 
-def _run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
-    """Run the maintenance statements that hooks of the run have sent.
-
-    Raises:
-        DbtRuntimeError: a statement failed; the run is published nevertheless.
-    """
+def _run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> list[str]:
+    """Run the maintenance statements that hooks of the run have sent, and return a message for each that fails."""
+    failed: list[str] = []
     if not statements:
-        return
+        return failed
     with lake.session(config.credentials.schema) as session:
         for statement in statements:
             try:
                 session.execute(statement)
             except DuckLakeError as error:
-                raise DbtRuntimeError(f"The run was published, but this statement of a hook failed: {statement}\n  {error}") from error
+                failed.append(f"The changes were published, but this maintenance statement of a hook failed: {statement}\n  {error}")
+    return failed
 
 
 def _stores_failures(node: Any) -> bool:
