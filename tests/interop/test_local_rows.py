@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,12 +12,12 @@ import pytest
 from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
 from dbt.adapters.ducklake.format.objects import Table
-from dbt.adapters.ducklake.lake import small_merge
+from dbt.adapters.ducklake.lake import merge, small_merge
 from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.read.local import local_rows, rows_with_keys
 from dbt.adapters.ducklake.spark.read.local_file import FileReader
 from dbt.adapters.ducklake.spark.read.scan import scan
-from dbt.adapters.ducklake.spark.rows import local_match
+from dbt.adapters.ducklake.spark.rows import local_match, match, positions
 from tests.interop.conftest import Both
 from tests.interop.types.cases import CASES, Case, duck_value, our_type, spark_text, spark_value
 from tests.places import FULL_MATRIX, nightly_rows
@@ -314,3 +315,52 @@ def test_a_query_of_a_small_table_needs_no_scan_unless_it_names_files(both: Both
     both.spark("CREATE VIEW w AS SELECT id, input_file_name() AS file FROM v")
     found = both.session.execute("SELECT DISTINCT file FROM v JOIN w USING (id)").fetch()
     assert found == [names], "also when the statement reads the same view without its files"
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_an_unqualified_column_named_as_a_function_is_the_column(both: Both, monkeypatch: pytest.MonkeyPatch, is_small: bool) -> None:
+    if not is_small:
+        monkeypatch.setattr(small_merge, "_local_pairs", lambda *_: None)
+    both.spark("CREATE TABLE t AS SELECT 1L AS id, 'old' AS owner, DATE'2020-01-01' AS day")
+    both.spark(
+        "MERGE INTO t USING (SELECT 1L AS id, 'alice' AS user, DATE'2021-01-01' AS current_date) s ON t.id = s.id "
+        "WHEN MATCHED AND current_date < DATE'2022-01-01' THEN UPDATE SET owner = user, day = current_date"
+    )
+    assert both.rows("SELECT owner, day FROM t") == [("alice", dt.date(2021, 1, 1))]
+
+
+@pytest.mark.parametrize("by_source", [True, False])
+def test_a_merge_has_one_current_time(both: Both, by_source: bool) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, current_timestamp() AS loaded FROM range(3)")
+    kept = "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET loaded = current_timestamp()" if by_source else ""
+    both.spark(
+        "MERGE INTO t USING (SELECT id FROM range(1, 5)) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET loaded = now() "
+        f"WHEN NOT MATCHED THEN INSERT (id, loaded) VALUES (s.id, current_timestamp) {kept}"
+    )
+    assert both.rows("SELECT count(DISTINCT loaded), count(*) FROM t") == [(1 if by_source else 2, 5)]
+
+
+def test_a_merge_of_many_pairs_fetches_bitmaps(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of the target is in ten pairs: fetching them as rows would need memory for each pair."""
+    both.spark("CREATE TABLE t AS SELECT id, 'x' AS name FROM range(20)")
+    monkeypatch.setattr(positions, "MANY_ROWS", 50)
+    monkeypatch.setattr(merge, "most_rows", lambda *_: 0)
+    fetched: list[str] = []
+    real = match.fetch_bitmaps
+    monkeypatch.setattr(match, "fetch_bitmaps", lambda *given: (fetched.append("bitmaps"), real(*given))[1])
+    result = both.session.execute("MERGE INTO t USING (SELECT id % 10 AS id FROM range(100)) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    assert (result.counts.deleted, fetched) == (10, ["bitmaps"])
+    assert both.rows("SELECT count(*), min(id) FROM t") == [(10, 10)]
+
+
+@pytest.mark.parametrize(("limit", "is_broadcast"), [(1000, False), (10_000, True)])
+def test_a_source_of_long_strings_is_not_broadcast(both: Both, monkeypatch: pytest.MonkeyPatch, limit: int, is_broadcast: bool) -> None:
+    monkeypatch.setattr(merge, "BROADCAST_BYTES", limit)
+    monkeypatch.setattr(merge, "most_rows", lambda *_: 0)
+    made: list[bool] = []
+    real = merge.Match
+    monkeypatch.setattr(merge, "Match", lambda *given, broadcast: (made.append(broadcast), real(*given, broadcast=broadcast))[1])
+    both.spark("CREATE TABLE t (id BIGINT, name STRING)")
+    both.spark("MERGE INTO t USING (SELECT id, repeat('x', 200) AS name FROM range(10)) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
+    assert made == [is_broadcast]
+    assert both.rows("SELECT count(*), max(length(name)) FROM t") == [(10, 200)]

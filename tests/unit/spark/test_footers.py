@@ -46,6 +46,17 @@ def test_ids_are_added_to_a_file_without_them_and_its_rows_stay(tmp_path: Path) 
     assert [(s.column_id, s.value_count, s.null_count) for s in written.column_stats] == [(1, 1, 1), (4, 1, 2), (6, 1, 2), (7, 1, 2)]
 
 
+def test_an_empty_bound_for_a_string_that_is_too_long_is_unknown(tmp_path: Path) -> None:
+    """PyArrow 15 to 17 read the bounds of such a column so: the least string, and an empty one."""
+    file = write(tmp_path / "x.parquet", pa.table({"s": ["b", "c"]}))
+    footer = read_footer(file.path, file.size_bytes)
+    patched = footer.replace(b"\x01c", b"\x01a")  # the length and the greatest string: less than the least one
+    assert patched != footer
+    replace_footer(file.path, file.size_bytes, len(footer), patched)
+    (written,) = read_files([file], columns_of("s string"))
+    assert [(s.min_value, s.max_value, s.null_count) for s in written.column_stats] == [(None, None, 0)]
+
+
 def test_statistics_cover_all_row_groups(tmp_path: Path) -> None:
     columns = columns_of("a int", "t timestamp_ntz", "s string")
     stamps = [dt.datetime(2020, 1, day) for day in (3, 1, 2)]

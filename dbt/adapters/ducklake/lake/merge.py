@@ -15,9 +15,20 @@ from typing import TYPE_CHECKING
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
 from ..format.objects import Table
 from ..spark.rows.cached import cached
-from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, MatchOutcome, When, numbered, outcome, updated_columns
+from ..spark.rows.match import (
+    ACTION,
+    BROADCAST_BYTES,
+    BROADCAST_VALUES,
+    SOURCE_ROW,
+    Match,
+    MatchOutcome,
+    When,
+    numbered,
+    outcome,
+    updated_columns,
+)
 from ..spark.rows.positions import Positions, count, union
-from ..spark.values.key_ranges import filter_to_ranges, measure_key_ranges
+from ..spark.values.key_ranges import filter_to_ranges, measure
 from .context import Context, RowCounts
 from .insert import insert
 from .merge_request import MergeRequest, refuse_repeated
@@ -39,11 +50,8 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     with cached(numbered(request.source)) as source:
         max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
         small = fetch_source(source, table, request, max_rows) if max_rows else None
-        size, ranges = (
-            measure_key_ranges(source, request.source_alias, request.keys) if small is None else (small.rows.num_rows, small.ranges)
-        )
-        if request.not_matched_by_source:
-            ranges = []  # WHEN NOT MATCHED BY SOURCE needs every row of the table
+        size = measure(source, request.source_alias, request.keys) if small is None else small.size
+        ranges = [] if request.not_matched_by_source else size.ranges  # WHEN NOT MATCHED BY SOURCE needs every row of the table
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
         context.transaction.rows.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
@@ -58,17 +66,17 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
                 request.source_alias,
                 request.condition,
                 table.columns,
-                broadcast=size * len(source.columns) <= BROADCAST_VALUES,
+                broadcast=size.rows * len(source.columns) <= BROADCAST_VALUES and size.text_bytes <= BROADCAST_BYTES,
             )
 
-        if small is not None and size:
+        if small is not None and size.rows:
             counts = merge_small(context, table, request, target, lambda rows: match_in(rows).pairs(request.matched), small)
             if counts is not None:
                 return counts
-        return _merge_in_spark(context, table, request, plan, match_in(target.rows()), is_empty=size == 0)
+        return _merge_in_spark(context, table, request, plan, match_in(target.rows()), size.rows)
 
 
-def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan: ScanPlan, match: Match, *, is_empty: bool) -> RowCounts:
+def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan: ScanPlan, match: Match, source_rows: int) -> RowCounts:
     """Stage the effect of a MERGE with Spark jobs that match the rows and write the files.
 
     Args:
@@ -77,16 +85,16 @@ def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan:
         request: the merge.
         plan: the scan plan of the target.
         match: the source and the rows of the target that can match.
-        is_empty: whether the source has no rows.
+        source_rows: the number of rows of the source.
     """
     matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
-    if is_empty and not request.not_matched_by_source:
+    if not source_rows and not request.not_matched_by_source:
         return RowCounts()
     inserted = 0
     changes: list[_Changes] = []
     with cached(matching) as pairs:
         if request.matched:
-            found = outcome(pairs, plan.max_rows)
+            found = outcome(pairs, max(plan.max_rows, source_rows))
             refuse_repeated(table, request, found)
             changes.append(_stage_versions(context, table, pairs, request.matched, found))
         if request.not_matched:

@@ -9,7 +9,7 @@ from ..errors import StatementError
 from ..format.identifiers import backquoted
 from ..format.objects import PartitionField, Table
 from ..spark.rows.cached import cached
-from ..spark.values.key_ranges import measure_key_ranges
+from ..spark.values.key_ranges import measure
 from ..spark.write.partition_match import rows_of_same_partitions
 from .context import Context, RowCounts
 from .delete import delete, truncate
@@ -46,7 +46,7 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame, fields
     names = {column.column_id: column for column in table.columns}
     keys = [names[key.column_id] for key in fields if key.transform == "identity"]
     with cached(rows.toDF(*[column.name for column in table.columns])) as new:
-        _, ranges = measure_key_ranges(new, "new", [(key, backquoted(key.name)) for key in keys])
+        ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys]).ranges
         within = [replace(key.column_filter(), nulls=True) for key in ranges]
         target = TargetScan(context, context.transaction.scan_plan(table, within=within))
         ended = delete(context, table, target, lambda found: rows_of_same_partitions(found, new, table.columns, fields), within)

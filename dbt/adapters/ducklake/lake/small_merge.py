@@ -14,7 +14,7 @@ from ..format.objects import Column, Table
 from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, kept_columns, local_pairs, source_columns
 from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert, updated_columns
 from ..spark.rows.positions import count, union
-from ..spark.values.key_ranges import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
+from ..spark.values.key_ranges import Measured, key_columns, key_names, ranges_of, usable_keys, value_names
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
@@ -33,8 +33,7 @@ class SmallSource:
     """The fetched rows of a source: SOURCE_ROW, the ACTION that applies if the row has no match, the keys, and the values to insert."""
 
     rows: pa.Table
-    ranges: list[KeyRange]
-    """The ranges of the keys."""
+    size: Measured
     max_rows: int
     """The maximum number of rows that this merge fetches."""
     local: LocalSource | None
@@ -68,7 +67,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
             return None
         keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
         local = None if row_struct is None else LocalSource(found, row_struct[1], keys)
-        return SmallSource(found, ranges_of(found, usable), max_rows, local)
+        return SmallSource(found, Measured(found.num_rows, found.nbytes, ranges_of(found, usable)), max_rows, local)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
 

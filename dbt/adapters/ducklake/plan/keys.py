@@ -16,6 +16,10 @@ _ALLOWED_NODES = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam),
 )
 """The kinds of nodes in a condition that only compares columns and literals, perhaps cast."""
+_FUNCTIONS_WITHOUT_PARENTHESES = frozenset(
+    ("current_date", "current_time", "current_timestamp", "localtimestamp", "current_user", "session_user", "user", "grouping__id")
+)
+"""Functions of Spark that need no parentheses. Spark takes such a name for a column if there is one."""
 
 
 def only_compares(condition: str) -> bool:
@@ -46,9 +50,17 @@ def only_equal_keys(condition: str, keys: Sequence[tuple[Column, str]]) -> bool:
     return 0 < len(keys) == len(conjuncts(condition))
 
 
-def may_use_alias_as_column(expressions: Iterable[str], aliases: Iterable[str]) -> bool:
-    """Whether an expression contains one of the aliases without a dot after it, so that it may be a column of the same name."""
-    folded = {fold(alias) for alias in aliases}
+def changes_meaning(expressions: Iterable[str], aliases: Iterable[str], columns: Iterable[str]) -> bool:
+    """Whether an expression may mean something else if the columns of each side of a MERGE are fields of a struct named as its alias.
+
+    Then an alias without a dot after it is no column of that name, and an unqualified `user` or `current_date` is a function of Spark.
+
+    Args:
+        expressions: the conditions and the assigned values.
+        aliases: the aliases of the target and of the source.
+        columns: the names of the columns of both.
+    """
+    folded = {fold(alias) for alias in aliases} | _FUNCTIONS_WITHOUT_PARENTHESES.intersection(map(fold, columns))
     for text in expressions:
         tokens = tokenize(text)
         after = [token.word for token in tokens[1:]] + [""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,8 +19,9 @@ from ..lake.tables import required_table
 from ..plan.bound import BoundTable
 from ..plan.defaults import default_sql
 from ..plan.filters import filters_for_condition
-from ..plan.keys import equal_keys, may_use_alias_as_column, only_compares, only_equal_keys
+from ..plan.keys import changes_meaning, equal_keys, only_compares, only_equal_keys
 from ..plan.resolve import virtual_columns
+from ..plan.statement_time import at_time
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
 from ..sql.tokens import tokenize
@@ -62,12 +64,21 @@ def run_merge(env: Environment, statement: Merge) -> Result:
     names = (statement.name, *(reference.name for reference in statement.source.references))
     sides = _Sides(target.side, Side(source_alias, plain.columns), names)
     table, target_alias = target.table, sides.target.alias
-    condition = env.spark_text(with_columns(statement.condition, *sides.of("matched")), names)
     texts = [part.text for part in _expressions(statement)]
+    names_of_columns = [*(column.name for column in table.columns), *plain.columns]
+    now = time.time_ns() // 1000
+
+    def fixed(sql: str) -> str:
+        return at_time(sql, now, names_of_columns)
 
     def clauses(kind: str) -> list[When]:
-        return [_clause(target, clause, sides) for clause in statement.clauses if clause.kind == kind]
+        found = (_clause(target, clause, sides) for clause in statement.clauses if clause.kind == kind)
+        return [
+            When(each.condition and fixed(each.condition), each.action, {name: fixed(value) for name, value in each.values.items()})
+            for each in found
+        ]
 
+    condition = fixed(env.spark_text(with_columns(statement.condition, *sides.of("matched")), names))
     keys = equal_keys(condition, table, target_alias, source_alias)
     request = MergeRequest(
         source,
@@ -75,7 +86,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         source_alias,
         condition,
         keys,
-        only_compares=only_compares(condition) and not may_use_alias_as_column(texts, (target_alias, source_alias)),
+        only_compares=only_compares(condition) and not changes_meaning(texts, (target_alias, source_alias), names_of_columns),
         only_keys=only_equal_keys(condition, keys),
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),

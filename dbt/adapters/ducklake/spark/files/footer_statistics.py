@@ -94,6 +94,9 @@ class _Running:
         if (isinstance(least, float) and least != least) or (isinstance(greatest, float) and greatest != greatest):
             self.nan = self.unknown = True
             return
+        if least > greatest:  # PyArrow before version 18 reports a string that is too long for the footer as empty
+            self.unknown = True
+            return
         if self.least is None or least < self.least:
             self.least = least
         if self.greatest is None or greatest > self.greatest:

@@ -32,6 +32,8 @@ ACTION = "_ducklake_action"
 SOURCE_ROW = "_ducklake_source_row"
 BROADCAST_VALUES = 4_000_000
 """The maximum number of values (rows times columns) of a source that is broadcast."""
+BROADCAST_BYTES = 256 * 2**20
+"""The maximum size of the strings and binary values of a source that is broadcast: the driver builds a hash table of the source."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ def outcome(frame: DataFrame, at_most: int) -> MatchOutcome:
 
     Args:
         frame: the pairs or rows.
-        at_most: the maximum number of rows of the target.
+        at_most: about the maximum number of rows, which decides how the positions are fetched: a row of the target may be in many pairs.
     """
     if are_many(at_most):
         bitmaps = fetch_bitmaps(frame, ACTION)

@@ -1,9 +1,11 @@
-"""The ranges of the keys of a MERGE source, which limit the scan of the target: measured by Spark, or in fetched rows."""
+"""The size of a MERGE source and the ranges of its keys, which limit the scan of the target: measured by Spark, or in fetched rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -59,8 +61,19 @@ class KeyRange:
         return ColumnFilter.between(self.column.column_id, self.low, self.high)
 
 
-def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:
-    """Measure the number of rows of `source`, and the range of each key that has values other than NULL, in one Spark job.
+@dataclass(frozen=True)
+class Measured:
+    """The size of a source and the ranges of its keys."""
+
+    rows: int
+    text_bytes: int
+    """The size in bytes of its strings and binary values, without those inside of nested values."""
+    ranges: list[KeyRange]
+    """The range of each key that has values other than NULL."""
+
+
+def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> Measured:
+    """Measure a source in one Spark job.
 
     Args:
         source: the rows.
@@ -69,12 +82,14 @@ def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Colum
     """
     aliased = source.alias(alias)
     usable = usable_keys(aliased, keys)
-    aggregates = [F.count(F.lit(1))]
+    texts = [field.name for field in source.schema.fields if isinstance(field.dataType, (T.StringType, T.BinaryType))]
+    lengths = [F.coalesce(F.octet_length(backquoted(name)).cast("bigint"), F.lit(0)) for name in texts]
+    aggregates = [F.count(F.lit(1)), F.sum(reduce(add, lengths, F.lit(0)))]
     for column, key in usable:
         aggregates += [F.expr(_text_form(column, bound)) for bound in (f"min({key})", f"max({key})")]
     row = aliased.agg(*aggregates).collect()[0]
-    bounds = [(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
-    return int(row[0]), [KeyRange(column, low, high) for column, low, high in bounds if low is not None]
+    bounds = [(column, row[2 + 2 * i], row[3 + 2 * i]) for i, (column, _) in enumerate(usable)]
+    return Measured(int(row[0]), int(row[1] or 0), [KeyRange(column, low, high) for column, low, high in bounds if low is not None])
 
 
 def usable_keys(aliased: DataFrame, keys: Sequence[tuple[Column, str]]) -> list[tuple[Column, str]]:

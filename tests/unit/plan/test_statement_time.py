@@ -1,0 +1,26 @@
+"""The functions for the current time in an expression become constants."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.plan.statement_time import at_time
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("current_timestamp()", "timestamp_micros(7)"),
+        ("t.at < CURRENT_TIMESTAMP AND a", "t.at < timestamp_micros(7) AND a"),
+        ("now ( ) + INTERVAL 1 DAY", "timestamp_micros(7) + INTERVAL 1 DAY"),
+        ("coalesce(localtimestamp, curdate())", "coalesce(CAST(timestamp_micros(7) AS TIMESTAMP_NTZ), CAST(timestamp_micros(7) AS DATE))"),
+        ("now", "now"),
+        ("s.current_timestamp", "s.current_timestamp"),
+        ("`current_timestamp`", "`current_timestamp`"),
+        ("'now()'", "'now()'"),
+        ("current_date", "current_date"),
+        ("current_date()", "CAST(timestamp_micros(7) AS DATE)"),
+    ],
+)
+def test_the_current_time_is_a_constant(text: str, expected: str) -> None:
+    assert at_time(text, 7, ["Current_Date"]) == expected
