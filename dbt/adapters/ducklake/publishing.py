@@ -28,11 +28,11 @@ STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 _FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
 _MAX_NAMES = 5
-"""The number of names in a message."""
+"""The maximum number of names, or of lines about nodes, in a message."""
 
 
 class Profile(Protocol):
-    """The fields of a profile that decide it."""
+    """The fields of a profile that decide when changes are published."""
 
     publish: str | None
     publish_on: str | None
@@ -71,13 +71,13 @@ class Publishing:
         return self.publish != NODE and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
 
     def failure(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool = False) -> str | None:
-        """Return why the result of a test forbids to publish its node; None if it does not.
+        """Return why the result of a test prevents publishing its node; None if it does not.
 
         Args:
             test: the test's node.
-            error: whether the number of failures passes `error_if`.
-            warning: whether it passes `warn_if`.
-            warnings_fail: whether dbt makes warnings errors.
+            error: whether the number of failures satisfies `error_if`.
+            warning: whether it satisfies `warn_if`.
+            warnings_fail: whether dbt turns warnings into errors.
         """
         fails = error and str(test["config"]["severity"]).upper() == "ERROR"
         if self.publish_on == ALWAYS or not (fails or warning):
@@ -98,7 +98,7 @@ def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
-    """Return why the results forbid to publish; None if they do not."""
+    """Return why the results prevent publishing; None if they do not."""
     if publish_on == ALWAYS:
         return None
     failed = [each for each in results if each.status in _FAILED]
@@ -111,7 +111,7 @@ def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
 
 
 def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str) -> list[str]:
-    """Publish the staged run, or discard it if the results forbid it; then it keeps the rows of failed tests.
+    """Publish the staged run. If the results prevent that, discard it except for the stored rows of failed tests.
 
     If nothing is published, the results that were successful are marked as skipped, so that `dbt retry` builds and tests their nodes again.
 

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*")
 
 
 def seed_file(config: Any, model: Mapping[str, Any]) -> Path | None:
-    """Return the CSV file of a seed, where dbt looks for it: in the project or its package; None if it does not exist."""
+    """Return the CSV file of a seed in its project or package, where dbt looks for it; None if it does not exist."""
     project = Path(config.project_root)
     if model["package_name"] != config.project_name:
         project /= Path(config.packages_install_path) / model["package_name"]

@@ -45,7 +45,7 @@ def refuse_other_types(where: str, given: Mapping[str, Any], types: Mapping[str,
     Args:
         where: the prefix of the field's name in the message, such as `spark.`.
         given: the fields of the profile.
-        types: the type of each field: a class, a generic list or map, or a union; fields of other types are not checked.
+        types: the type annotation of each field. It is checked if it is a simple type, a list, a map, or a union of these.
 
     Raises:
         DbtRuntimeError: the message names the field, and not its value, which may be a secret.

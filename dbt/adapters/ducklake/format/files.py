@@ -100,7 +100,9 @@ class EarlierDeletes:
     """The committed deletes of a data file."""
 
     delete_file_id: int | None
+    """The id of its delete file; None if it has none."""
     inlined: tuple[int, ...]
+    """The positions that are deleted inline."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ class MappedField:
     column_id: int
     children: tuple[MappedField, ...] = ()
     is_partition: bool = False
+    """Whether the value comes from a directory `source_name=value` in the file's path instead of the file."""
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,7 @@ class InlinedVersions:
     row_ids: tuple[int, ...]
     begin_snapshots: tuple[int, ...]
     end_snapshots: tuple[int | None, ...]
+    """The snapshot that ended each version; None if it is live."""
     rows: tuple[tuple[Any, ...], ...]
     partitioning: Partitioning | None = None
     """The partition spec for the files of these rows."""
@@ -282,7 +286,7 @@ class ScanPlan:
 
     @property
     def max_rows(self) -> int:
-        """The number of rows with the deleted ones."""
+        """An upper bound of the number of rows, which counts deleted rows of files."""
         return sum(file.record_count for file in self.files) + sum(len(inlined.rows) for inlined in self.inlined)
 
     @property
@@ -359,11 +363,17 @@ class WriteOptions:
     compression_level: int | None = None
     parquet_version: int = 1
     row_group_size: int = 122880
+    """The maximum number of rows in a row group."""
     row_group_size_bytes: int | None = None
+    """The maximum size of a row group in bytes; None for no limit."""
     target_file_size: int = 512 * 1024 * 1024
+    """In bytes."""
     hive_file_pattern: bool = True
+    """Whether files of partitioned tables are in directories `key=value`."""
     sort_on_insert: bool = True
+    """Whether inserted rows are sorted by the table's sort order."""
     per_thread_output: bool = False
+    """Whether each task writes a file of its own."""
     write_deletion_vectors: bool = False
     encrypted: bool = False
     """Whether the lake is encrypted: each file has a key of its own."""

@@ -84,13 +84,13 @@ class LeafType:
     """The types that a column of this type can be changed to, besides wider integers and decimals."""
 
     cell: Cell | None = None
-    """How SQLite and MySQL store inlined values. None here, in `duckdb` or in `postgres` means that rows with such a column go to files."""
+    """How SQLite and MySQL store inlined values; if None, they inline no rows with such a column, as for `duckdb` and `postgres`."""
 
     duckdb: str | None = None
     """The type in DuckDB, for inlined values in a DuckDB file and for values that DuckDB writes to encrypted files."""
 
     duckdb_file: str | None = None
-    """The type that DuckDB writes to files, if not `duckdb`: Parquet would lose the offset, the nanoseconds or digits of that one."""
+    """The type that DuckDB writes to files, if not `duckdb`, of which Parquet would lose the offset, the nanoseconds or some digits."""
 
     postgres: str | None = None
     """The column type of inlined values in PostgreSQL."""

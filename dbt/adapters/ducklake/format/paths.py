@@ -15,11 +15,11 @@ import uuid
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _STORES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs", "gcs": "gs"}
-"""Hadoop's URL schemes and the stores' own names for them."""
+"""URL scheme → the other scheme for the same store that `normalize` gives."""
 _WITH_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^/@]*:(?!\d+(?:/|$))")
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
-WITHOUT_PASSWORD = "write the URL without it, and give the credentials to the storage by the environment or by Spark's settings"
+WITHOUT_PASSWORD = "write the URL without it, and set the credentials in the environment or in Spark's settings"
 """What to do about a secret in a URL, which would be stored in the catalog and shown in errors."""
 
 
@@ -34,7 +34,7 @@ def with_separator(path: str) -> str:
 
 
 def resolve(parent: str, path: str | None, is_relative: bool | None) -> str:
-    """Return the full path of a stored path; a missing one is the parent's. It is relative if `is_relative` is missing."""
+    """Return the full path of a stored path: `parent` if `path` is None. If `is_relative` is None, the path is relative."""
     if path is None:
         return parent
     return parent + path if is_relative or is_relative is None else path
@@ -49,7 +49,7 @@ def relative_to(parent: str, path: str) -> tuple[str, bool]:
 
 
 def is_url(path: str) -> bool:
-    """Whether a path names a store other than the local file system, such as `s3://…`."""
+    """Whether a path starts with a scheme and `://`, such as `s3://…`; `file:///…` does, too."""
     return _WITH_SCHEME.match(path) is not None
 
 

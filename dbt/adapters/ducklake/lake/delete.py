@@ -21,7 +21,7 @@ def delete(context: Context, table: Table, target: TargetScan, to_delete: Change
         context: the transaction and Spark.
         table: the table to delete from.
         target: the scan that finds the rows.
-        to_delete: returns the rows to delete of a scan.
+        to_delete: takes the rows of a scan and returns those to delete.
         within: filters that every deleted row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)

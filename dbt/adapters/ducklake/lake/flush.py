@@ -29,8 +29,13 @@ def flush_inlined_data(context: Context, schema: str | None = None, table: str |
 
     Tables whose option `auto_compact` is false are skipped even if they are named, as in the reference.
 
+    Args:
+        context: the transaction.
+        schema: the schema; None for all schemas, or for `main` if a table is named.
+        table: the table; None for all tables.
+
     Returns:
-        The tables that had inlined rows, by schema and name.
+        The tables whose inlined rows were flushed, by schema and name, without those that only had inlined deletes.
 
     Raises:
         NotFoundError: the schema or table does not exist.

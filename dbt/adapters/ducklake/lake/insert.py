@@ -30,7 +30,7 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         table: the table to insert into.
         rows: the table's columns by position; values are cast to the column types.
         row_ids: the rows are new versions of existing rows, with their row ids in a column `LINEAGE_ROW_ID`.
-        columns: the columns as which the values are checked and written; by default those of the table.
+        columns: the columns with which the files are written, if they are not the table's: JSON that is only copied is plain text.
 
     Returns:
         The number of rows written.

@@ -32,7 +32,7 @@ def shown_properties(context: Context, relation: Relation) -> dict[str, str]:
 
 
 def set_properties(context: Context, kind: str, schema: str, name: str, pairs: Sequence[tuple[str, str | None]]) -> None:
-    """Stage new values of properties. Unchanged values stage nothing.
+    """Stage new values of properties. An unchanged tag or comment stages nothing.
 
     Args:
         context: the catalog and the transaction.
@@ -43,7 +43,7 @@ def set_properties(context: Context, kind: str, schema: str, name: str, pairs: S
 
     Raises:
         NotFoundError: the table or view does not exist.
-        StatementError: an option for a view, an invalid value for an option, or the name of an option with an error in it.
+        StatementError: an option is given for a view or has an invalid value, or a key looks like a misspelled option.
     """
     relation = required_relation(context, schema, name)
     if kind_of(relation) != kind:

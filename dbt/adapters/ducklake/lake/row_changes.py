@@ -17,8 +17,9 @@ from .context import Context
 def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Positions) -> int:
     """Stage the deletion of rows.
 
-    A file that loses its last row is ended. Any other file gets one delete file with all its deleted positions; if they were deleted by
-    several snapshots, each position has its snapshot (specification: "ducklake_delete_file"). After an error no delete file is left.
+    A file that loses its last row is ended, unless it has inlined deletes or rows of later snapshots. Any other file gets one delete file
+    with all deleted positions except the inlined ones; if several snapshots deleted them, each position has its snapshot (specification:
+    "ducklake_delete_file"). After an error no delete file is left.
 
     Args:
         context: the catalog and the transaction.
@@ -67,11 +68,11 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
 def _delete_file(
     context: Context, table: Table, file: DataFile, to_delete: PositionArray, options: WriteOptions
 ) -> WrittenDeleteFile | None:
-    """Write the new delete file of `file`, or return None if no row of the file is left.
+    """Write the new delete file of `file`, or return None if the file can be ended.
 
-    A delete file that replaces a committed one is never a deletion vector, which has no snapshot for each row (`docs/decisions/0010`). It
-    names the next snapshot number; a retry of the commit under a later number rewrites it. An encrypted lake has no deletion vectors,
-    because the reference implementation does not encrypt them.
+    A delete file that replaces a committed one contains the snapshot of each delete. The new deletes have the next snapshot id; a retry of
+    the commit under a later id rewrites the file. It is never a deletion vector, which has no snapshots (`docs/decisions/0010`). An
+    encrypted lake has no deletion vectors, because the reference implementation does not encrypt them.
     """
     deleted = deleted_rows(file)
     if deleted.leave_nothing(to_delete):

@@ -29,7 +29,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class NeedsSparkError(Exception):
-    """Only Spark knows the value, or that there is an error."""
+    """The value cannot be computed here: Spark must compute it, or raise its error."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Clock:
     zone_is_utc: bool
 
     def require_utc(self) -> None:
-        """Raise NeedsSparkError if local times are not those of UTC: Java and Python may know different rules of a zone."""
+        """Raise NeedsSparkError unless the session's time zone is UTC: Java and Python may know different rules of another zone."""
         if not self.zone_is_utc:
             raise NeedsSparkError
 
@@ -55,7 +55,7 @@ def column_values(constants: Sequence[Constant], column: Column, clock: Clock) -
     """Return the values that Spark stores in a column for one column of VALUES.
 
     Raises:
-        NeedsSparkError: only Spark can tell.
+        NeedsSparkError: the value cannot be computed here.
     """
     literals = [computed(each, clock) for each in constants]
     target = spark_name(data_type_of(column))
@@ -67,7 +67,7 @@ def computed(constant: Constant, clock: Clock) -> Literal:
     """Return the value of a constant, with its type. Dates and timestamps are Python's.
 
     Raises:
-        NeedsSparkError: only Spark can tell.
+        NeedsSparkError: the value cannot be computed here.
     """
     match constant:
         case CurrentTime("timestamp"):
@@ -84,7 +84,7 @@ def converted(literal: Literal, target: str, clock: Clock) -> Any:
     """Return the value of a literal cast to another type of Spark.
 
     Raises:
-        NeedsSparkError: only Spark can tell.
+        NeedsSparkError: the value cannot be computed here.
     """
     if literal.type in ("void", target):
         return literal.value
@@ -227,4 +227,4 @@ _CONVERSIONS: dict[tuple[str, str], _Convert] = {
 }
 """Conversions between families of types; a value that does not fit raises NeedsSparkError, LookupError, OverflowError or ValueError."""
 _TARGETS = frozenset({"binary", *(target for _, target in _CONVERSIONS)})
-"""The families of columns that get values here; a binary column only binary literals."""
+"""The families of column types that values can be converted to. A binary column accepts binary literals only."""

@@ -1,4 +1,4 @@
-"""Find the files of a table that a query reads, cached until a newer snapshot of the lake is read."""
+"""Find the files of a table that a query reads. The plans are cached until the lake has a newer snapshot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScanPlans:
             view: the view of the lake in which `table` was found.
             version: the version of the rows that `view` shows.
             table: the table.
-            needed: returns filters that every row passes that the query uses; called only if they can leave out a file.
+            needed: returns filters that every row used by the query passes; called only if they can leave out a file.
         """
         if self._planned_at.get(lake) != version.planned_at:
             self._known = {key: plans for key, plans in self._known.items() if key[0] != lake}

@@ -30,7 +30,7 @@ def run_call(env: Environment, statement: Call) -> Result:
     procedure = PROCEDURES[key]
     found = resolve_call(env.names, statement, procedure)
     if found is None:
-        raise StatementError(f"CALL {statement.name}: {env.names.known}")
+        raise StatementError(f"CALL {statement.name}: what is before the last dot is no lake or schema here; {env.names.known}")
     names, given = found
     if procedure.refused_because is not None and env.in_user_transaction:
         raise StatementError(f"{key} {procedure.refused_because}")

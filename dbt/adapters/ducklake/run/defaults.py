@@ -1,6 +1,6 @@
 """Check the DEFAULT of a column against its type when it is declared, so that no later INSERT or read fails.
 
-A local time gets a time zone.
+The default of a TIMESTAMP column that is written as a local time is stored in UTC.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _require_value(column: Column, type_: DataType, text: str) -> None:
 
 
 def _is_certain(column: Column, text: str) -> bool:
-    """Whether the text is a constant, such as `current_timestamp()`, that fits without asking Spark."""
+    """Whether the text is a constant, such as `current_timestamp()`, that can be converted to the column's type without Spark."""
     value = constant(text)
     if value is None or not can_store(column):
         return False

@@ -44,7 +44,7 @@ def _diff(env: Environment, given: Arguments) -> Result:
 
 
 def _other(env: Environment, text: str) -> Name:
-    """Parse the name of the other relation; without a schema it is in the current one, and no temporary view."""
+    """Parse the name of the other relation. A name without a schema means a relation in the current schema, never a temporary view."""
     cursor = Cursor(Source(text))
     name = cursor.name()
     cursor.finish()
@@ -71,7 +71,7 @@ def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
     """Return the relation with a name, at a snapshot or as the transaction sees it.
 
     Raises:
-        NotFoundError: the lake has none, or no such snapshot.
+        NotFoundError: the lake has no such relation, or no such snapshot.
         StatementError: the name does not belong to a lake.
     """
     owner = env.in_lake(name.parts[0]) if len(name.parts) == 3 else env.place(name)[0]

@@ -1,7 +1,7 @@
 """Read the rows of VALUES, or of a SELECT without FROM, if they consist of constants: literals, casts of literals, and the current time.
 
-Only forms that mean the same in every version of Spark are read. All others are left to Spark, such as strings with escapes other than
-those of quotes, backslashes, line feeds, carriage returns and tabs.
+Only forms that every version of Spark reads alike are read; the caller checks the settings. Everything else is left to Spark. In strings,
+only the escapes of quotes, backslashes, line feeds, carriage returns and tabs are read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _NotConstantError(Exception):
 
 
 def constant_rows(query: str) -> list[tuple[Constant, ...]] | None:
-    """Return the rows of `VALUES …` or `SELECT …`; None if the query has anything but a list of constants."""
+    """Return the rows of `VALUES …`, or the one row of `SELECT …`; None if an item is not a constant or another clause follows."""
     if "${" in query:  # Spark replaces `${name}` by a setting
         return None
     cursor = Cursor(Source(query))
@@ -72,7 +72,7 @@ def _selected(item: Cursor) -> Constant:
 
 
 def constant(text: str) -> Constant | None:
-    """Return the constant that an SQL expression is; None if it is anything else."""
+    """Parse an SQL expression that is a constant; None if it is anything else."""
     try:
         return None if "${" in text else _only_constant(Cursor(Source(text)))
     except (_NotConstantError, StatementError):

@@ -43,18 +43,18 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
             _add(state, table_id, row, orders[column_id])
     _reserve_orders(state, table_id, orders)
     if restored := [column_id for column_id in changed if old and column_id not in old]:
-        _forget_bounds(state, table_id, restored)  # bounds of a restored column may be of another type; new columns have none
+        _forget_table_stats(state, table_id, restored)  # bounds of a restored column may be of another type; new columns have none
     types = {column_id: (old[column_id][1].type, new[column_id][1].type) for column_id in changed & set(old)}
     retyped = [column_id for column_id, (old_type, new_type) in types.items() if old_type != new_type]
     if retyped:
-        _forget_bounds(state, table_id, retyped)
+        _forget_table_stats(state, table_id, retyped)
         _forget_float_bounds(state, table_id, [each for each in retyped if types[each] == ("float32", "float64")])
         state.new_file_id()  # DuckDB caches statistics by this counter, and fails on statistics of the old type
     return bool(ended or changed)
 
 
 def write_interim_columns(state: CommitState, table_id: int, layouts: Iterable[tuple[Column, ...]], known: Iterable[Column]) -> None:
-    """Write the columns that only files of this commit have, because it changed or dropped them afterwards, as rows that no snapshot sees.
+    """Write rows for interim columns, which staged files have, but the transaction changed or dropped afterwards. No snapshot sees them.
 
     Their ids must not be used again, and their names and types are needed to read these files.
 
@@ -77,7 +77,9 @@ def layout_changed(before: tuple[Column, ...], after: tuple[Column, ...]) -> boo
 
 
 def write_column_comments(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> None:
-    """End and add column comments. DuckDB cannot load a table that has column tags with other keys.
+    """End and add column comments. A removed comment leaves a row with NULL, as in the reference implementation.
+
+    Only the key `comment` is used, because DuckDB cannot load a table whose columns have tags with other keys.
 
     Args:
         state: the attempt to commit.
@@ -131,10 +133,9 @@ def _orders(columns: Iterable[Column], stored: Mapping[int, int]) -> Iterator[tu
 
 
 def _reserve_orders(state: CommitState, table_id: int, orders: Mapping[int, int]) -> None:
-    """Reserve the id that equals the greatest order if columns were moved: each column that is added later then has a greater order.
+    """If columns were moved, reserve the column id that equals the greatest order, so that a column added later comes last.
 
-    DuckDB takes the id of a new column, which is one more than the greatest id of the table, as its order. The id is reserved by a row that
-    no snapshot sees.
+    DuckDB gives a new column the next free id and takes that id as its order too. A row that no snapshot sees reserves the id.
     """
     greatest = max(orders.values(), default=0)
     if greatest <= max(orders, default=0):
@@ -175,8 +176,8 @@ def _add(state: CommitState, table_id: int, row: _Row, order: int, end: int | No
     )
 
 
-def _forget_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> None:
-    """Delete the bounds of columns, because bounds in the old type may be too narrow in the new one (float32 to float64)."""
+def _forget_table_stats(state: CommitState, table_id: int, column_ids: list[int]) -> None:
+    """Delete a table's statistics of restored columns, and of columns whose old bounds may be too narrow in a new type."""
     stats = t.table_column_stats
     condition = (stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
     if state.connection.execute(delete(stats).where(*condition)).rowcount:
@@ -184,9 +185,10 @@ def _forget_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> 
 
 
 def _forget_float_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> None:
-    """Remove the bounds of files in columns that become float64, because DuckDB casts their text to the new type.
+    """Remove the bounds of files in columns that become float64.
 
-    It is the shortest text that reads back as the same float32: `0.1`, which is less than the value.
+    DuckDB casts the text of a bound to the new type. The text is the shortest one that reads back as the same float32, such as `0.1`, which
+    is less than the value.
     """
     if not column_ids:
         return

@@ -75,7 +75,7 @@ class CommitState:
         return self._ids[staged_id]
 
     def known_id(self, staged_id: int | None) -> int | None:
-        """Return the catalog id of a staged object; None if none was assigned, because nothing uses the object any more."""
+        """Return the catalog id of an object, without assigning one; None for None, and for a staged object that nothing uses any more."""
         return staged_id if staged_id is None or staged_id >= 0 else self._ids.get(staged_id)
 
     def new_catalog_id(self) -> int:
@@ -108,14 +108,24 @@ class CommitState:
             insert_rows(self.connection, table, self._rows.pop(table, []))
 
     def end(self, table: MetadataTable, key: ColumnElement[Any], ids: Collection[int], *also: ColumnElement[bool]) -> int:
-        """End the live rows with these ids and return how many rows were ended."""
-        if not ids:  # building the statement takes longer than most commits without it
+        """End the live rows with these ids.
+
+        Args:
+            table: the metadata table.
+            key: the column that contains the ids.
+            ids: the ids.
+            also: further conditions that a row must meet.
+
+        Returns:
+            The number of rows that were ended.
+        """
+        if not ids:  # building the statement alone takes longer than the rest of most commits
             return 0
         statement = update(table).where(table.c.end_snapshot.is_(None), *also).values(end_snapshot=self.snapshot_id)
         return change_with_ids(self.connection, statement, key, ids)
 
     def remove(self, table: MetadataTable, key: ColumnElement[Any], ids: Sequence[int], *also: ColumnElement[bool]) -> None:
-        """Delete the rows with these ids physically."""
+        """Delete the rows with these ids physically; the arguments are those of `end`."""
         if ids:
             change_with_ids(self.connection, delete(table).where(*also), key, ids)
 

@@ -12,7 +12,7 @@ from .definitions import Definitions, RelationName
 
 
 class CatalogView(ABC):
-    """The definitions of a snapshot, overlaid with staged ones if there are any."""
+    """The definitions of a snapshot with the staged changes applied: a staged definition replaces the committed one with its id."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -47,7 +47,7 @@ class CatalogView(ABC):
         folded = fold(name)
         found = next((each for each in self.schemas() if fold(each.name) == folded), None)
         if found is None:
-            self.definitions.schema(name)  # raises for a damaged schema, which no list has
+            self.definitions.schema(name)  # `schemas` leaves out a damaged schema; this raises its error
         return found
 
     def find(self, schema_name: str, name: str) -> Relation | None:
@@ -73,7 +73,7 @@ class CatalogView(ABC):
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
-        """Return the names of tables and views without their definitions, for lists of thousands of them."""
+        """Return the names of tables and views. This is cheaper than `relations`, because no definition is loaded."""
         found = [each for each in self.definitions.names(schema_name) if not self._is_changed(each.relation_id)]
         found += (
             RelationName(each.relation_id, each.schema_name, each.name, isinstance(each, Table)) for each in self._changed(schema_name)

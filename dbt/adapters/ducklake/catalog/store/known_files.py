@@ -1,7 +1,7 @@
-"""List what a catalog knows for all snapshots together: its files, and the directories and UUIDs of its schemas and tables.
+"""List what a catalog knows across all snapshots: its files, the directories of its schemas and tables, and the UUIDs of its schemas.
 
 Specification: "Paths", and the tables `ducklake_data_file`, `ducklake_delete_file` and `ducklake_files_scheduled_for_deletion`. A file that
-one of these names is not an orphan.
+is registered or scheduled for deletion is not an orphan.
 """
 
 from __future__ import annotations

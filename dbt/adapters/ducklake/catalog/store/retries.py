@@ -12,9 +12,10 @@ from ...errors import ConfigurationError
 
 @dataclass(frozen=True)
 class RetrySettings:
-    """How often a commit is retried, and how long it waits before each retry.
+    """How often a commit or a read of the catalog database is retried, with which waits, and how often opening a lake is attempted.
 
-    The defaults are those of the reference implementation (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
+    The first three defaults are those of the reference implementation (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`,
+    `ducklake_retry_backoff`).
 
     Raises:
         ConfigurationError: a setting is too small.
@@ -23,7 +24,7 @@ class RetrySettings:
     max_retry_count: int = 10
     """The maximum number of retries of a commit after its first attempt."""
     wait_ms: float = 100
-    """The wait before the first retry, in milliseconds, before jitter."""
+    """The wait before the first retry, in milliseconds. Jitter shortens it by up to half."""
     backoff: float = 1.5
     """The factor by which the wait grows with each retry."""
     connect_attempts: int = 1
@@ -48,7 +49,7 @@ class RetrySettings:
 
         Args:
             retried: the errors after which another attempt makes sense.
-            attempts: the maximum number of attempts; None for those of a commit.
+            attempts: the maximum number of attempts; None for `max_retry_count` + 1.
         """
         return Retrying(
             retry=retry_if_exception_type(retried),

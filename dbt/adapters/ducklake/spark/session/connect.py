@@ -28,7 +28,7 @@ def is_lost_session(error: Exception) -> bool:
 
 
 def has_closed(session: SparkSession) -> bool:
-    """Ask the server whether it has closed a session. Another error is left to the next statement."""
+    """Return whether the server has closed a session. Any other error returns False: the next statement raises it."""
     try:
         session.conf.get("spark.sql.ansi.enabled")
     except Exception as error:
