@@ -56,7 +56,7 @@ LIBRARY_LAYERS = {
     "pyroaring": {"format"},
     "mmh3": {"format"},
     "tenacity": {"catalog"},
-    "click": {"cli"},
+    "click": {"cli", "selection"},
     "rich": {"cli"},
     "jinja2": {"report"},
     "markupsafe": {"report"},

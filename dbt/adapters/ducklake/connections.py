@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -27,6 +27,7 @@ from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .provenance import provenance_of
 from .publish_plans import plans
 from .publishing import RUN, Publishing, names, publish_run, publish_tested
+from .selection import retried
 from .spark.session.s3_secrets import with_storage
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         self.manifest: Any = None
         """dbt's manifest, when it is loaded."""
         self._has_opened_nodes = False
+        self._retried = retried()
 
     # -- opening and closing ---------------------------------------------------------------------------------------------------
 
@@ -121,11 +123,20 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """The settings `publish` and `publish_on` of this command."""
         return Publishing.of(self.credentials, self.profile)
 
+    @property
+    def selected(self) -> Collection[str]:
+        """The ids of the nodes and tests that this command runs."""
+        return selected_resources.SELECTED_RESOURCES if self._retried is None else self._retried
+
     def publish_run(self, results: Sequence[Any]) -> None:
         """Publish the staged changes if the results allow it, and log what was done; do nothing if nothing is staged."""
         if self._lake is not None:
-            publish = publish_run if self.publishing.publish == RUN else publish_tested
-            for line in publish(self._lake, self.profile, results, self.publishing.publish_on):
+            publishing = self.publishing
+            if publishing.publish == RUN:
+                lines = publish_run(self._lake, self.profile, results, publishing.publish_on, self.selected)
+            else:
+                lines = publish_tested(self._lake, self.profile, results, publishing.publish_on)
+            for line in lines:
                 logger.info(line)
 
     def test_ran(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool) -> None:
@@ -161,7 +172,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         if self.publishing.publish == RUN:
             lake.stage_run()
         else:
-            lake.stage_nodes(plans(self.manifest, selected_resources.SELECTED_RESOURCES, self.publishing))
+            lake.stage_nodes(plans(self.manifest, self.selected, self.publishing))
 
     def examine(self) -> None:
         """Check the lake, the attached lakes and Spark; log the result of each check.

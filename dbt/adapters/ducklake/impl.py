@@ -19,8 +19,6 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from dbt import selected_resources
-
 from .column import DuckLakeColumn
 from .connections import DuckLakeResponse, logger
 from .early_start import command_needs_spark, nodes_need_spark
@@ -149,8 +147,8 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         nodes = list(relation_configs)
         self._command_lineage()
         if getattr(getattr(self.config, "args", None), "which", None) in STAGED_COMMANDS:
-            check_nodes(self.connections.manifest, selected_resources.SELECTED_RESOURCES, self.connections.publishing)
-        if nodes_need_spark(self.config, selected_resources.SELECTED_RESOURCES, nodes):
+            check_nodes(self.connections.manifest, self.connections.selected, self.connections.publishing)
+        if nodes_need_spark(self.config, self.connections.selected, nodes):
             self.connections.start_spark()
         super().set_relations_cache(nodes, clear, required_schemas)
 

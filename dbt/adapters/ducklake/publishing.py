@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
-
-from dbt import selected_resources
 
 from .errors import DuckLakeError
 from .provenance import provenance_of
@@ -110,7 +108,7 @@ def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
     return None
 
 
-def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str) -> list[str]:
+def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str, selected: Collection[str]) -> list[str]:
     """Publish the staged run. If the results prevent that, discard it except for the stored rows of failed tests.
 
     If nothing is published, the results that were successful are marked as skipped, so that `dbt retry` builds and tests their nodes again.
@@ -120,6 +118,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         config: dbt's runtime configuration.
         results: the results of the nodes.
         publish_on: see `PUBLISH_ON`.
+        selected: the ids of the selected nodes.
 
     Returns:
         Lines for the log.
@@ -133,7 +132,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         return []
     origin = provenance_of(config, None)
     reason = obstacle(results, publish_on)
-    skipped = get_flags().SKIP_NODES_IF_ON_RUN_START_FAILS and selected_resources.SELECTED_RESOURCES  # type: ignore[no-untyped-call]
+    skipped = get_flags().SKIP_NODES_IF_ON_RUN_START_FAILS and selected  # type: ignore[no-untyped-call]
     if not results and skipped and publish_on != ALWAYS:
         reason = "no selected node ran, because an on-run-start hook failed"
     changed = run.changed_names()

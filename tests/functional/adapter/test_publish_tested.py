@@ -11,6 +11,7 @@ import pytest
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
+from dbt import selected_resources
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 from tests.interop.other_process import OtherProcess
@@ -102,7 +103,15 @@ class TestNodesAfterTheirTests(PublishedByNode):
         audit = f"{project.test_schema}_dbt_test__audit.accepted_values_orders_v__a__b"
         assert project.run_sql(f"select value_field from {audit}", fetch="all") == [("wrong",)]
 
+        selected_resources.set_selected_resources(set())  # as in a new process, since `dbt retry` leaves it as it is
+        before = self.newest(lake)
+        _, log = run_dbt_and_capture(["retry"], expect_pass=False)
+        assert [name for name in self.published(lake, before) if "." not in name] == []
+        assert "orders was not published: accepted_values_orders_v__a__b failed" in log
+        assert len(self.rows(project, "orders")) == 2
+
         project.run_sql(f"update {project.test_schema}.given set id = 3, v = 'a' where v = 'wrong'")
+        selected_resources.set_selected_resources(set())
         before = self.newest(lake)
         run_dbt(["retry"], expect_pass=False)  # `early` is published with the wrong row
         nodes = [name for name in self.published(lake, before) if "." not in name]
