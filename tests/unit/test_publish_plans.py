@@ -58,6 +58,17 @@ def test_a_node_waits_for_the_tests_that_belong_to_it() -> None:
     assert {key for key, plan in found.items() if plan.is_test} == {key for key in SELECTED if key.startswith("test.")}
 
 
+def test_a_unit_test_of_a_selected_model_reads_what_the_model_reads() -> None:
+    """`dbt build` runs these unit tests with their models; it does not list them among the selected nodes."""
+    tests = {key: node(key, model) for key, model in (("unit_test.b", "model.b"), ("unit_test.now", "model.now"))}
+    given = SimpleNamespace(nodes=PROJECT.nodes, unit_tests=tests)
+    found = plans(given, ["seed.s", "model.a", "model.b"], Publishing("tested", "warn"))
+    assert found["unit_test.b"].reads >= {"seed.s", "model.a"}
+    assert found["unit_test.b"].is_test
+    assert "unit_test.now" not in found
+    assert "unit_test.now" in plans(given, ["unit_test.now"], Publishing("tested", "warn"))
+
+
 def test_the_command_line_decides_for_every_node() -> None:
     found = plans(PROJECT, SELECTED, Publishing("tested", "warn", on_command_line=True))
     assert found["model.now"].tests == {"test.of_now"}

@@ -45,6 +45,7 @@ def plans(manifest: Any, selected: Collection[str], publishing: Publishing) -> d
     """Return the plan of each selected node and test.
 
     A test belongs to the node at which it is declared; a singular test, and a test of an ephemeral model, to all nodes that it reads.
+    Unit tests of selected models are included, because `dbt build` runs them without naming them among the selected nodes.
 
     Args:
         manifest: dbt's manifest.
@@ -54,7 +55,9 @@ def plans(manifest: Any, selected: Collection[str], publishing: Publishing) -> d
     from .session.staged_nodes import NodePlan
 
     find = _finder(manifest)
-    nodes = {key: node for key in selected if (node := find(key)) is not None}
+    chosen = set(selected)
+    chosen |= {key for key, test in (getattr(manifest, "unit_tests", None) or {}).items() if test.depends_on.nodes[0] in chosen}
+    nodes = {key: node for key in chosen if (node := find(key)) is not None}
     built = {key for key, node in nodes.items() if _is_built(node)}
     waits_for: dict[str, set[str]] = {key: set() for key in built}
     for key, node in nodes.items():

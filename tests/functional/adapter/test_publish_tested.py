@@ -257,7 +257,7 @@ class TestReadersOnPostgreSQL(TestReaders):
 
 
 class TestAppendingHooks(PublishedByNode):
-    """Nodes that log to one table and read it; a test of the first reads the second, which is built from staged rows."""
+    """Nodes that log to one table and read it; a test of the first reads the second, which is built, and tested before, from staged rows."""
 
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):
@@ -269,6 +269,13 @@ class TestAppendingHooks(PublishedByNode):
         return {
             "one.sql": f"{{{{ config(materialized='table', {hook}) }}}} select 1 as a",
             "two.sql": f"{{{{ config(materialized='table', {hook}) }}}} select a from {{{{ ref('one') }}}}",
+            "schema.yml": """
+unit_tests:
+  - name: two_copies_one
+    model: two
+    given: [{input: ref('one'), rows: [{a: 5}]}]
+    expect: {rows: [{a: 5}]}
+""",
         }
 
     @pytest.fixture(scope="class")
@@ -278,6 +285,6 @@ class TestAppendingHooks(PublishedByNode):
     def test_both_nodes_are_published_with_what_each_has_read(self, project, lake):
         project.run_sql("create table {schema}.log (n bigint)")
         before = self.newest(lake)
-        run_dbt(["build"])
+        assert {result.node.name for result in run_dbt(["build"])} >= {"one", "two", "same", "two_copies_one"}
         assert sorted(self.published(lake, before)) == ["one", "two"]
         assert self.rows(project, "log") == [(0,), (1,)]
