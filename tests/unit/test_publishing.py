@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
+import agate
 import pytest
 from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.publishing import Publishing, obstacle
+from dbt.adapters.ducklake.publishing import Publishing, limits_passed, obstacle
 
 
 def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
@@ -90,3 +92,40 @@ def test_the_result_of_a_test_decides_about_its_node(severity, error, warning, w
     test = {"name": "unique", "config": {"severity": severity}}
     found = Publishing("tested", publish_on).failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
     assert found == expected
+
+
+COUNTED = ("failures", "should_warn", "should_error")
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "expected"),
+    [
+        (COUNTED, [(0, False, False)], (False, False)),
+        (COUNTED, [(2, True, False)], (True, False)),
+        (COUNTED, [(Decimal(2), True, True)], (True, True)),
+        (COUNTED, [(2, "true", "false")], (True, False)),
+        (("FAILURES", "SHOULD_WARN", "SHOULD_ERROR"), [(2, 1, 0)], (True, False)),
+        (COUNTED, [(0, None, None)], (False, False)),
+        (COUNTED, [(None, None, None)], None),
+        (COUNTED, [(Decimal("0.5"), True, True)], None),
+        (COUNTED, [("none", True, True)], None),
+        (COUNTED, [(2, "perhaps", True)], None),
+        (COUNTED, [], None),
+        (COUNTED, [(0, False, False), (0, False, False)], None),
+        (COUNTED[:2], [(0, False)], None),
+        ((*COUNTED, "more"), [(0, False, False, 1)], None),
+        (("failures", "warn", "error"), [(0, False, False)], None),
+    ],
+)
+def test_a_result_that_dbt_refuses_is_none(names, rows, expected) -> None:
+    """Such a test is an error, which dbt reports after its query, so it says nothing about its nodes."""
+    as_they_are = [_AsItIs() for _ in names]
+    assert limits_passed(agate.Table(rows, names, as_they_are)) == expected
+
+
+class _AsItIs(agate.DataType):
+    def test(self, _: object) -> bool:
+        return True
+
+    def cast(self, value: object) -> object:
+        return value

@@ -26,7 +26,7 @@ from .cursor import CommitOutcome, LakeCursor, LakeHandle
 from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .provenance import provenance_of
 from .publish_plans import plans
-from .publishing import RUN, Publishing, names, publish_run, publish_tested
+from .publishing import RUN, Publishing, limits_passed, names, publish_run, publish_tested
 from .selection import retried
 from .spark.session.s3_secrets import with_storage
 
@@ -139,10 +139,20 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             for line in lines:
                 logger.info(line)
 
-    def test_ran(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool) -> None:
-        """Record the result of a test: publish the nodes that waited only for it, or keep them unpublished; see `Publishing.failure`."""
+    def test_ran(self, test: Mapping[str, Any], counted: Any, *, warnings_fail: bool) -> None:
+        """Record the result of a test: publish the nodes that waited only for it, or keep them unpublished; see `Publishing.failure`.
+
+        Nothing is recorded if dbt is going to refuse the result. Then the nodes wait until the end of the command.
+
+        Args:
+            test: the test's node.
+            counted: the rows of its query.
+            warnings_fail: whether dbt makes warnings errors.
+        """
         nodes = None if self._lake is None else self._lake.nodes
-        if nodes is not None:
+        passed = None if nodes is None else limits_passed(counted)
+        if nodes is not None and passed is not None:
+            warning, error = passed
             failure = self.publishing.failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
             with self.exception_handler("COMMIT"):
                 nodes.record_test(test["unique_id"], failure)

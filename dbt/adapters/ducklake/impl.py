@@ -195,9 +195,9 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         return self.connections.publishing.publish != NODE
 
     @available
-    def test_ran(self, test: Mapping[str, Any], error: bool, warning: bool, warnings_fail: bool) -> str:
+    def test_ran(self, test: Mapping[str, Any], counted: Any, warnings_fail: bool) -> str:
         """With `publish: tested`, publish the nodes that waited only for this test, or keep them unpublished; see `Publishing.failure`."""
-        self.connections.test_ran(test, error=error, warning=warning, warnings_fail=warnings_fail)
+        self.connections.test_ran(test, counted, warnings_fail=warnings_fail)
         return ""
 
     @available

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.flags import get_flags
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.dataclass_schema import ValidationError
+from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
 from .errors import DuckLakeError
 from .provenance import provenance_of
@@ -25,6 +27,8 @@ STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 _FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
+_COUNTED_COLUMNS = 3
+"""The number of columns of a test's result: `failures`, `should_warn` and `should_error`."""
 _MAX_NAMES = 5
 """The maximum number of names, or of lines about nodes, in a message."""
 
@@ -93,6 +97,27 @@ def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
         own = found.get(getattr(config, "project_name", None))
         yield {key.removeprefix("+"): value for key, value in own.items()} if isinstance(own, Mapping) else {}
         yield found
+
+
+def limits_passed(counted: Any) -> tuple[bool, bool] | None:
+    """Return whether the number of failures of a data test passes `warn_if`, and whether it passes `error_if`; None if dbt refuses it.
+
+    dbt reads the result after the materialization of the test. If it finds no number, as for `max(…)` of no rows, the test is an error.
+
+    Args:
+        counted: an agate table with the rows of the test's query.
+    """
+    from dbt.task.test import TestResultData
+
+    if len(counted.rows) != 1 or len(counted.columns) != _COUNTED_COLUMNS:
+        return None
+    values = [float(value) if isinstance(value, Decimal) else value for value in counted.rows[0]]
+    found: dict[str, Any] = {**dict(zip(map(str.lower, counted.column_names), values, strict=True)), "adapter_response": {}}
+    try:
+        TestResultData.validate(found)  # type: ignore[no-untyped-call]
+    except (KeyError, ValidationError, DbtBaseException):
+        return None
+    return found["should_warn"], found["should_error"]
 
 
 def obstacle(results: Sequence[Any], publish_on: str) -> str | None:

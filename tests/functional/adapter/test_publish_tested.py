@@ -45,7 +45,10 @@ models:
     columns: [{name: id, data_tests: [{accepted_values: {arguments: {values: [1, 2, 3], quote: false}}}]}]
 """,
 }
-SINGULAR = {"enough.sql": "select * from {{ ref('report') }} where n < 2"}
+SINGULAR = {
+    "enough.sql": "select * from {{ ref('report') }} where n < 2",
+    "no_result.sql": "{{ config(enabled=var('no_result', false), fail_calc='max(id)') }} select id from {{ ref('untested') }} where id < 0",
+}
 
 
 class PublishedByNode(OnALake):
@@ -128,6 +131,15 @@ class TestNodesAfterTheirTests(PublishedByNode):
         assert "relationships_orders_v__v__ref_customers_ failed" in log
         assert self.statuses(results)["orders"] == "skipped"
         assert self.rows(project, "customers") == [("a",)]
+
+    def test_a_test_without_a_result_does_not_publish_its_node(self, lake):
+        before = self.newest(lake)
+        results, log = run_dbt_and_capture(["build", "--vars", "no_result: true", "--select", "untested"], expect_pass=False)
+        (test,) = [result for result in results if result.node.name == "no_result"]
+        assert str(test.status) == "error"
+        assert "None is not of type 'integer'" in test.message
+        assert "untested was not published: no_result has no result" in log
+        assert self.published(lake, before) == []
 
     def test_run_without_tests_publishes_at_once(self, lake):
         before = self.newest(lake)

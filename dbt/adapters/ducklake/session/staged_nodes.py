@@ -119,7 +119,7 @@ class StagedNodes:
 
         Args:
             built: the nodes that succeeded.
-            untested: publish nodes whose tests did not run.
+            untested: publish nodes whose tests have no result, because they did not run or ended in an error.
 
         Raises:
             ConflictError: see `record_test`.
@@ -129,7 +129,7 @@ class StagedNodes:
                 if name not in built:
                     self._fail(name, "it failed")
                 elif staged.pending_tests and not untested:
-                    self._fail(name, f"{_node_name(min(staged.pending_tests))} did not run")
+                    self._fail(name, f"{_node_name(min(staged.pending_tests))} has no result")
             self._publish(set(self._staged))
 
     def discard(self) -> None:
