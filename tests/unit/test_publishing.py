@@ -11,7 +11,8 @@ import pytest
 from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.publishing import Publishing, limits_passed, obstacle
+from dbt.adapters.ducklake import publishing
+from dbt.adapters.ducklake.publishing import Publishing, limits_passed, obstacle, publish_run
 
 
 def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
@@ -92,6 +93,68 @@ def test_the_result_of_a_test_decides_about_its_node(severity, error, warning, w
     test = {"name": "unique", "config": {"severity": severity}}
     found = Publishing("tested", publish_on).failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
     assert found == expected
+
+
+class Run:
+    """A staged run that records what is published of it."""
+
+    deferred = ()
+
+    def __init__(self) -> None:
+        self.kept: set[tuple[str, str]] | None = None
+
+    def changed_names(self) -> list[str]:
+        return ["main.orders"]
+
+    def publish(self, *_: object, only: list[tuple[str, str]] | None = None) -> SimpleNamespace:
+        self.kept = set(only or ())
+        return SimpleNamespace(snapshot_id=7)
+
+
+def discarded(monkeypatch: pytest.MonkeyPatch, results: list[Any], publish_on: str, *, selected=(), **flags: bool) -> tuple[Run, list[str]]:
+    """Return a run that is published after these results, and the lines for the log."""
+    run = Run()
+    lake: Any = SimpleNamespace(run=run, end_run=lambda: None)
+    defaults = {"STORE_FAILURES": False, "SKIP_NODES_IF_ON_RUN_START_FAILS": False}
+    monkeypatch.setattr(publishing, "get_flags", lambda: SimpleNamespace(**{**defaults, **flags}))
+    given = config({}, {}, {})
+    return run, publish_run(lake, given, results, publish_on, selected)
+
+
+def result(name: str, status: RunStatus | TestStatus, **given: Any) -> SimpleNamespace:
+    stored = SimpleNamespace(**{"store_failures": None, "store_failures_as": None, **given})
+    node = SimpleNamespace(name=name, schema="audit", alias=name, config=stored, resource_type="test")
+    return SimpleNamespace(status=status, node=node, batch_results=None, message=None)
+
+
+@pytest.mark.parametrize(
+    ("flag", "publish_on", "kept"),
+    [(False, "warn", {"own", "warned"}), (True, "warn", {"own", "warned", "by_flag"}), (True, "success", {"own", "warned", "by_flag"})],
+)
+def test_rows_of_failures_and_warnings_are_kept_if_a_run_is_discarded(monkeypatch: pytest.MonkeyPatch, flag, publish_on, kept) -> None:
+    results = [
+        result("own", TestStatus.Fail, store_failures=True),
+        result("warned", TestStatus.Warn, store_failures=True, store_failures_as="table"),
+        result("by_flag", TestStatus.Fail),
+        result("not_even_by_flag", TestStatus.Fail, store_failures=False),
+        result("view", TestStatus.Fail, store_failures=True, store_failures_as="view"),
+        result("passed", TestStatus.Pass, store_failures=True),
+        result("error", TestStatus.Error, store_failures=True),
+    ]
+    run, lines = discarded(monkeypatch, results, publish_on, STORE_FAILURES=flag)
+    assert run.kept == {("audit", name) for name in kept}
+    assert lines[0].endswith("The rows of failed tests are in snapshot 7.")
+
+
+def test_rows_of_a_warning_that_prevents_publishing_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, _ = discarded(monkeypatch, [result("warned", TestStatus.Warn, store_failures=True)], "success")
+    assert run.kept == {("audit", "warned")}
+
+
+@pytest.mark.parametrize(("selected", "reason"), [(["model.a"], "because an on-run-start hook failed"), ([], "Published 1 relations")])
+def test_nothing_is_published_if_a_failed_hook_skips_the_selected_nodes(monkeypatch: pytest.MonkeyPatch, selected, reason) -> None:
+    _, lines = discarded(monkeypatch, [], "warn", selected=selected, SKIP_NODES_IF_ON_RUN_START_FAILS=True)
+    assert reason in lines[0]
 
 
 COUNTED = ("failures", "should_warn", "should_error")

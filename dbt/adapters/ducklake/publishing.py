@@ -27,6 +27,8 @@ STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 _FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
+_WITH_ROWS = ("fail", "warn")
+"""The statuses of tests that found rows."""
 _COUNTED_COLUMNS = 3
 """The number of columns of a test's result: `failures`, `should_warn` and `should_error`."""
 _MAX_NAMES = 5
@@ -134,7 +136,7 @@ def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
 
 
 def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str, selected: Collection[str]) -> list[str]:
-    """Publish the staged run. If the results prevent that, discard it except for the stored rows of failed tests.
+    """Publish the staged run. If the results prevent that, discard it except for the rows that tests have stored.
 
     If nothing is published, the results that were successful are marked as skipped, so that `dbt retry` builds and tests their nodes again.
 
@@ -163,8 +165,8 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
     changed = run.changed_names()
     try:
         if reason is not None:
+            kept = [(each.node.schema, each.node.alias) for each in results if each.status in _WITH_ROWS and _stores_failures(each.node)]
             _mark_skipped(results, reason)
-            kept = [(each.node.schema, each.node.alias) for each in results if each.status == "fail" and _stores_failures(each.node)]
             snapshot = run.publish(origin.author, f"{origin.message}: rows of failed tests", origin.extra_info, only=kept) if kept else None
             note = "" if snapshot is None else f" The rows of failed tests are in snapshot {snapshot.snapshot_id}."
             return [
@@ -247,7 +249,10 @@ def _run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> list[st
 
 
 def _stores_failures(node: Any) -> bool:
-    return bool(getattr(node.config, "store_failures", False)) and getattr(node.config, "store_failures_as", None) in (None, "table")
+    """Whether a test stores its rows in a table. As in dbt's `should_store_failures`, its config takes precedence over the flag."""
+    own = getattr(node.config, "store_failures", None)
+    stores = get_flags().STORE_FAILURES if own is None else own  # type: ignore[no-untyped-call]
+    return bool(stores) and getattr(node.config, "store_failures_as", None) in (None, "table")
 
 
 def _mark_skipped(results: Sequence[Any], reason: str) -> None:

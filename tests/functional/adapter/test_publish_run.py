@@ -35,6 +35,8 @@ models:
           - accepted_values:
               arguments: {values: [A, B]}
               config: {store_failures: true}
+      - name: id
+        data_tests: [{accepted_values: {arguments: {values: [1, 2, 3], quote: false}, config: {severity: warn}}}]
 """,
 }
 SNAPSHOT = "{% snapshot history %}{{ config(unique_key='id', strategy='check', check_cols='all') }} select * from {{ ref('copied') }}{% endsnapshot %}"
@@ -130,6 +132,16 @@ class TestARun(PublishedAtOnce):
         write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
         run_dbt(["build", "--vars", "publish_on: always"], expect_pass=False)
         assert [record.message for record in self.published(lake, before)] == ["dbt build"]
+
+    def test_the_rows_of_a_warning_are_kept_if_it_prevents_publishing(self, project, lake, duckdb):
+        before = self.newest(lake)
+        write_file("id,v\n1,a\n2,b\n9,a\n", project.project_root, "seeds", "given.csv")
+        _, log = run_dbt_and_capture(["build", "--full-refresh", "--store-failures", "--vars", "publish_on: success"], expect_pass=False)
+        assert "nodes warned (accepted_values_merged_id__False__1__2__3), and publish_on is success" in log
+        (failures,) = self.published(lake, before)
+        assert "rows of failed tests" in (failures.message or "")
+        audit = f"lake.{project.test_schema}_dbt_test__audit.accepted_values_merged_id__False__1__2__3"
+        assert duckdb.execute(f"SELECT value_field FROM {audit}").fetchall() == [(9,)]
 
 
 class TestAHookThatFails(OnALake):
