@@ -82,3 +82,21 @@ def test_modules_in_the_folders_of_the_profile_can_be_imported(tmp_path: Path, m
     import of_the_project_alone  # type: ignore[import-not-found]
 
     assert of_the_project_alone.answer == 42
+
+
+@pytest.mark.parametrize("publish", ["run", "tested"])
+@pytest.mark.parametrize("hooks", [(), ("operation.shop.shop-on-run-end-0", "operation.dbt_ducklake.dbt_ducklake-on-run-end-0")])
+def test_a_command_that_stages_needs_a_manifest_with_the_hook_that_publishes(tmp_path: Path, publish: str, hooks: tuple[str, ...]) -> None:
+    """A manifest that the caller passes to dbt may have been parsed with another value of `publish`."""
+    connections = manager(tmp_path, publish=publish)
+    connections.profile.args = SimpleNamespace(which="build")  # type: ignore[attr-defined]
+    connections.manifest = SimpleNamespace(nodes={"model.shop.orders": None, **dict.fromkeys(hooks)})
+    if hooks:
+        opened = connections.lake()
+        assert (opened.run is None, opened.nodes is None) == (publish != "run", publish != "tested")
+        opened.close_catalogs()
+        return
+    for _ in range(2):  # no statement of the command is run without staging
+        with pytest.raises(FailedToConnectError, match="Parse the project again with the target and the vars of this command"):
+            connections.lake()
+    assert not (tmp_path / "lake.sqlite").exists()

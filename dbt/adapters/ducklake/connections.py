@@ -25,7 +25,7 @@ from .credentials import DuckLakeCredentials
 from .cursor import CommitOutcome, LakeCursor, LakeHandle
 from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .provenance import provenance_of
-from .publish_plans import plans
+from .publish_plans import plans, require_hook
 from .publishing import RUN, Publishing, limits_passed, names, publish_run, publish_tested
 from .selection import retried
 from .spark.session.s3_secrets import with_storage
@@ -161,17 +161,21 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """Return the lake of the profile; the first call opens it. This does not start Spark.
 
         Raises:
-            FailedToConnectError: the lake cannot be opened; the message says what to correct.
+            FailedToConnectError: the lake cannot be opened, or nothing would publish what the command stages; the message says what to
+                correct.
         """
         with self.lock:
             if self._lake is None:
                 from .session import Lake
 
+                stages = self.publishing.stages(self.profile)
                 try:
+                    if stages:
+                        require_hook(self.manifest)
                     self._lake = Lake.open(self.credentials.lake_settings(), self._spark())
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
-                if self.publishing.stages(self.profile):
+                if stages:
                     self._stage(self._lake)
                 for folder in map(os.path.abspath, self.credentials.module_paths):
                     if folder not in sys.path:

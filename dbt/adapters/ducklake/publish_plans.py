@@ -1,4 +1,4 @@
-"""What each selected node reads and waits for under `publish: tested`, and whether its config `publish` fits the command's."""
+"""What each selected node reads and waits for under `publish: tested`, and whether configs and manifest fit the command's `publish`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .errors import ConfigurationError
 from .publishing import NODE, PUBLISH, RUN, TESTED, Publishing, names
 
 if TYPE_CHECKING:
     from .session.staged_nodes import NodePlan
 
 _TESTS = ("test", "unit_test")
+_HOOK = "operation.dbt_ducklake.dbt_ducklake-on-run-end-"
+"""The id of the hook that calls the macro `ducklake_publish_run`, without its number. Disabled hooks are not among a manifest's nodes."""
 
 
 def check_nodes(manifest: Any, selected: Collection[str], publishing: Publishing) -> None:
@@ -38,6 +41,21 @@ def check_nodes(manifest: Any, selected: Collection[str], publishing: Publishing
         raise DbtRuntimeError(
             f"With `publish: run`, a command can change one lake, but the selected nodes are in {', '.join(sorted(lakes))}. "
             "Select those of one lake, such as with `--select config.database:<name>`, or set publish: tested or publish: node"
+        )
+
+
+def require_hook(manifest: Any) -> None:
+    """Require that dbt will run the hook that publishes staged changes at the end of the command.
+
+    The hook is enabled when the project is parsed. Code that calls dbt can pass a manifest that was parsed with another value of `publish`.
+
+    Raises:
+        ConfigurationError: the manifest does not have the hook, or it is disabled.
+    """
+    if not any(key.startswith(_HOOK) for key in getattr(manifest, "nodes", None) or ()):
+        raise ConfigurationError(
+            "The manifest given to dbt was parsed with `publish: node`, so nothing would publish the changes of this command. "
+            "Parse the project again with the target and the vars of this command"
         )
 
 

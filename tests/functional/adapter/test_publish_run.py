@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from dbt.cli.main import dbtRunner
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
@@ -162,3 +163,27 @@ class TestAHookThatFails(OnALake):
         assert self.newest(lake) == before
         run_dbt(["run", "--vars", "log: log"])
         assert self.rows(project, "log") == [("built",), ("end",)]
+
+
+class TestAGivenManifest(OnALake):
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"given.csv": SEED}
+
+    @pytest.mark.parametrize("publish", ["run", "tested"])
+    def test_one_that_was_parsed_without_the_hook_is_refused(self, project, lake, publish):
+        before = self.newest(lake)
+        places = ["--project-dir", str(project.project_root), "--profiles-dir", str(project.profiles_dir)]
+        parsed = dbtRunner().invoke(["parse", *places]).result
+        refused = dbtRunner(manifest=parsed).invoke(["seed", "--vars", f"publish: {publish}", *places])
+        assert not refused.success
+        assert "Parse the project again with the target and the vars of this command" in str(refused.exception)
+        assert self.newest(lake) == before
+
+    def test_one_that_was_parsed_with_the_same_vars_is_used(self, project, lake):
+        before = self.newest(lake)
+        options = ["--vars", "publish: run", "--project-dir", str(project.project_root), "--profiles-dir", str(project.profiles_dir)]
+        parsed = dbtRunner().invoke(["parse", *options]).result
+        assert dbtRunner(manifest=parsed).invoke(["seed", *options]).success
+        assert self.newest(lake) > before
+        assert len(self.rows(project, "given")) == 2
