@@ -161,6 +161,7 @@ def test_an_input_that_cannot_be_continued_is_named(model: Both) -> None:
             model.session.execute(f"SELECT * FROM {CHANGES.format('t', 'false')}")
         assert found in str(error.value)
         assert model.session.position_obstacles(MODEL) == [found]
+        assert model.session.position_obstacles(MODEL, {("lake", "main.other"), ("more", "main.t")}) == []
         return str(found)
 
     assert model.session.position_obstacles(MODEL) == []
@@ -171,6 +172,9 @@ def test_an_input_that_cannot_be_continued_is_named(model: Both) -> None:
     assert model.session.position_obstacles(MODEL) == []
     model.duckdb("INSERT INTO old VALUES (7, 'new', 1)")
     assert model.session.execute(f"SELECT id FROM {CHANGES.format('old', 'false')}").fetch() == [(7,)]
+    model.duckdb("ALTER TABLE old ADD COLUMN later INTEGER")
+    (found,) = model.session.position_obstacles(MODEL, {("LAKE", "main.OLD")})
+    assert "columns of lake.main.old have changed" in found, "the model reads the renamed table"
     model.duckdb("CREATE TABLE t (id INTEGER, v VARCHAR)")
     assert "lake.main.t is another table" in problem()
     build(model.session, "t")

@@ -1,4 +1,4 @@
-"""The adapter: dialect, transactions, configs and publishing. `metadata`, `operations` and `seed_loading` have its other parts."""
+"""The adapter: dialect, transactions, configs and publishing. Its base classes have the other parts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.protocol import AdapterConfig
-from dbt.flags import get_flags
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
+from .change_reading import ChangeReading
 from .column import DuckLakeColumn
 from .connections import DuckLakeResponse, logger
 from .early_start import command_needs_spark, nodes_need_spark
@@ -67,7 +67,7 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     publish: str | None = None
 
 
-class DuckLakeAdapter(SeedLoading, LakeOperations):
+class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
     """The adapter for a DuckLake whose statements run on Spark."""
 
     AdapterSpecificConfigs = DuckLakeConfig
@@ -81,7 +81,6 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
-        self._full_builds: dict[tuple[str, str], str | None] = {}
         self._lineage: CommandLineage | None = None
         self._lineage_lock = threading.Lock()
         if command_needs_spark(config):
@@ -342,42 +341,6 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         return plan(
             configs, unique_key, update_columns, target_columns, lambda: [column.name for column in self.get_columns_in_relation(source)]
         )
-
-    # -- changes ---------------------------------------------------------------------------------------------------------------
-
-    @available.parse_none
-    def reason_for_full_build(self, relation: DuckLakeRelation, reads_changes: bool) -> str | None:
-        """Return why an incremental model cannot continue from its positions; None if it can, or if it reads no changes.
-
-        The answer stays the same for the whole command, so that the model's query and its materialization agree.
-        """
-        key = (get_invocation_id(), str(relation))
-        if key not in self._full_builds:
-            with self.connections.exception_handler(f"positions of {relation}"):
-                found = self._session().position_obstacles(relation.name_parts)
-            obstacles = ["it has not read changes before"] if found is None and reads_changes else found
-            reason = "; ".join(obstacles) if obstacles else None
-            self._full_builds[key] = reason
-            if reason is not None:
-                logger.info(f"{relation} must be built from all rows, because {reason}")
-        return self._full_builds[key]
-
-    @available
-    def leaves_out_rows(self) -> bool:
-        """Whether the command has `--empty` or `--sample`; the `flags` of Jinja lack the latter."""
-        return any(bool(getattr(get_flags(), name, None)) for name in ("EMPTY", "SAMPLE"))  # type: ignore[no-untyped-call]
-
-    @available.parse_none
-    def set_positions(self, relation: DuckLakeRelation, query: str, rebuilt: bool) -> None:
-        """Store the positions of a model with its table, in the same snapshot: up to where it has read the changes of each input.
-
-        Args:
-            relation: the model's table.
-            query: the compiled query of the model.
-            rebuilt: whether the model was built from all rows of its inputs.
-        """
-        with self.connections.exception_handler(f"positions of {relation}"):
-            self._session().set_positions(relation.name_parts, query, rebuilt=rebuilt)
 
     # -- work ------------------------------------------------------------------------------------------------------------------
 

@@ -190,6 +190,44 @@ class TestFullBuilds(WithDuckDB):
         assert "full_refresh is false" in result.message
 
 
+WRAPPER = "{% macro changed(relation) %}{{ ducklake_changes(relation) }}{% endmacro %}"
+APPENDED = "{{ config(materialized='incremental') }} select id, {{ is_incremental() }} as added from %s"
+
+
+class TestInputsThatAreNoLongerRead(WithDuckDB):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "sources.yml": SOURCES,
+            "log.sql": APPENDED % ORDERS,
+            "wrapped.sql": APPENDED % "{{ changed(source('shop', 'orders')) }}",
+            "switched.sql": UNION,
+        }
+
+    @pytest.fixture(scope="class")
+    def macros(self):
+        return {"changed.sql": WRAPPER}
+
+    def test_old_positions_do_not_rebuild_a_model(self, project, duckdb):
+        """The source no longer has rows that only these models have."""
+        run_dbt(["run"])
+        duckdb.execute("DELETE FROM orders WHERE id < 8")
+        duckdb.execute("ALTER TABLE orders ADD COLUMN note VARCHAR")
+        plain = APPENDED % "{{ source('shop', 'orders') }} -- before: ducklake_changes"
+        write_file(plain, project.project_root, "models", "log.sql")
+        only_customers = UNION.split("union all")[0].replace("'orders'", "'customers'").replace("amount", "name")
+        write_file(only_customers, project.project_root, "models", "switched.sql")
+
+        _, output = run_dbt_and_capture(["run"])
+        known = [(each, False) for each in range(1, 9)]
+        assert self.rows(duckdb, "SELECT id, added FROM log") == sorted([*known, (8, True)])
+        assert self.rows(duckdb, "SELECT count(*) FROM switched WHERE NOT added") == [(8 + 3,)]
+        assert output.count("must be built from all rows") == 1
+        assert self.rows(duckdb, "SELECT id, added FROM wrapped") == [(8, False)]
+        positions = project.run_sql("select table_name, input from lake.positions() order by 1", fetch="all")
+        assert [(table, name.rpartition(".")[2]) for table, name in positions] == [("switched", "customers"), ("wrapped", "orders")]
+
+
 class TestRefused(WithDuckDB):
     @pytest.fixture(scope="class")
     def models(self):

@@ -5,7 +5,7 @@ A position is the snapshot that the model's transaction read. It is a tag of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -146,7 +146,9 @@ def set_positions(context: Context, schema: str, name: str, inputs: Sequence[Inp
     context.transaction.objects.put_table(replace(model, tags=tags))
 
 
-def obstacles(context: Context, schema: str, name: str, context_of: ContextOf) -> list[str] | None:
+def obstacles(
+    context: Context, schema: str, name: str, context_of: ContextOf, inputs: Collection[tuple[str, str]] | None = None
+) -> list[str] | None:
     """Return why a model cannot continue from its positions.
 
     Args:
@@ -154,6 +156,7 @@ def obstacles(context: Context, schema: str, name: str, context_of: ContextOf) -
         schema: the schema of the model's table.
         name: the name of the model's table, which need not exist.
         context_of: returns the context of an input's lake.
+        inputs: (lake, `schema.name`) of each table that the model reads now; None if they are not known.
 
     Returns:
         A sentence for each input whose changes cannot be read; None if the model has no positions.
@@ -162,7 +165,17 @@ def obstacles(context: Context, schema: str, name: str, context_of: ContextOf) -
     known = positions_of(model.tags) if isinstance(model, Table) else ()
     if not known:
         return None
-    return [reason for position in known if (reason := _problem(position, context_of)) is not None]
+    read = [position for position in known if inputs is None or _is_read(position, inputs, context_of)]
+    return [reason for position in read if (reason := _problem(position, context_of)) is not None]
+
+
+def _is_read(position: Position, inputs: Collection[tuple[str, str]], context_of: ContextOf) -> bool:
+    """Whether the table of a position is one of the inputs, by its name then or now."""
+    names = {fold(table) for lake, table in inputs if fold(lake) == fold(position.lake)}
+    if not names or fold(position.table) in names:
+        return bool(names)
+    table = context_of(position.lake).transaction.by_id(position.table_id)
+    return isinstance(table, Table) and fold(f"{table.schema_name}.{table.name}") in names
 
 
 def position_rows(context: Context, schema: str | None, name: str | None, context_of: ContextOf) -> list[tuple[object, ...]]:

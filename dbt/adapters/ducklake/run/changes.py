@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ..errors import StatementError
 from ..format.identifiers import fold
@@ -39,10 +39,10 @@ def model_positions(env: Environment, model: Name, query: str, *, rebuilt: bool)
     set_positions(target.context, schema, name, list(inputs.values()))
 
 
-def position_obstacles(env: Environment, model: Name) -> list[str] | None:
-    """Return why a model cannot continue from its positions; None if it has none."""
+def position_obstacles(env: Environment, model: Name, inputs: Collection[tuple[str, str]] | None = None) -> list[str] | None:
+    """Return why a model cannot continue from its positions; see `obstacles`."""
     target, schema, name = env.place(model)
-    return obstacles(target.context, schema, name, lambda lake: _context(env, lake))
+    return obstacles(target.context, schema, name, lambda lake: _context(env, lake), inputs)
 
 
 def _calls(env: Environment, query: str) -> Iterator[tuple[Environment, Arguments]]:

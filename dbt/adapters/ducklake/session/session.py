@@ -5,7 +5,7 @@ A statement outside BEGIN … COMMIT is its own transaction (see `transacting`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -240,10 +240,15 @@ class LakeSession(TransactionalWork):
         """
         self._run_step("positions", lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
-    def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
-        """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions."""
+    def position_obstacles(self, model: Sequence[str], inputs: Collection[tuple[str, str]] | None = None) -> list[str] | None:
+        """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions.
+
+        Args:
+            model: the parts of the name of the model's table.
+            inputs: (lake, `schema.name`) of each table that the model reads now; positions of others are left out. None if not known.
+        """
         with self.job_group("positions"):
-            return self._run(lambda env: position_obstacles(env, Name(tuple(model))))[0]
+            return self._run(lambda env: position_obstacles(env, Name(tuple(model)), inputs))[0]
 
     # -- internal --------------------------------------------------------------------------------------------------------------
 

@@ -81,17 +81,16 @@
   {%- if relation is none or relation.is_view -%}
     {% do return(none) %}
   {%- endif -%}
-  {%- set reads_changes = config.get('incremental_strategy') == 'changes' or 'ducklake_changes' in model.raw_code -%}
-  {% do return(adapter.reason_for_full_build(this, reads_changes)) %}
+  {% do return(adapter.reason_for_full_build(this, model, config.get('incremental_strategy'))) %}
 {% endmacro %}
 
 
 {#
-  Stores up to which snapshot the model has read the changes of its inputs; the materialization calls it before it commits. If `--empty` or
-  `--sample` left out rows, the positions stay as they are.
+  Stores up to which snapshot the model has read the changes of its inputs; the materialization calls it before it commits. A Python model
+  reads no changes. If `--empty` or `--sample` left out rows, the positions stay as they are.
 #}
 {% macro set_positions(relation, rebuilt) %}
-  {%- if model.language == 'sql' and not adapter.leaves_out_rows() -%}
-    {%- do adapter.set_positions(relation, compiled_code, rebuilt) -%}
+  {%- if not adapter.leaves_out_rows() -%}
+    {%- do adapter.set_positions(relation, compiled_code if model.language == 'sql' else '', rebuilt) -%}
   {%- endif -%}
 {% endmacro %}
