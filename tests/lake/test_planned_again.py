@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import ConflictError, DataError, StatementError
+from dbt.adapters.ducklake.errors import ConflictError, DataError, EngineError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop import oracle
 
@@ -110,6 +110,28 @@ def test_a_replay_is_refused_if_a_result_would_change(t: LakeSession, other: Lak
     assert rows(t, "SELECT DISTINCT name FROM t WHERE id < 4") == [("old++",)]
 
 
+def test_a_replay_computes_the_queries_again_that_nobody_fetched(t: LakeSession, other: LakeSession) -> None:
+    guard = "SELECT raise_error('no negative ids'), make_interval(1) AS i, 1 AS i FROM t WHERE id < 0"
+    for inserted in (70, -1):
+        t.begin()
+        t.execute("UPDATE t SET name = 'guarded' WHERE id >= 0")
+        query = t.execute(guard)
+        query.run()
+        other.execute(f"INSERT INTO t VALUES ({inserted}, 'theirs')")
+        if inserted > 0:
+            t.commit()
+        else:
+            with pytest.raises(EngineError, match="no negative ids"):
+                t.commit()
+            assert not t.in_transaction
+    with pytest.raises(EngineError, match="no negative ids"):
+        t.execute(guard).run()
+    t.execute("SET spark.sql.shuffle.partitions = 3").run()
+    with pytest.raises(EngineError, match="no negative ids"):
+        t.execute("EXECUTE IMMEDIATE 'SELECT raise_error(''no negative ids'')'").run()
+    assert rows(t, "SELECT DISTINCT name FROM t WHERE id BETWEEN 0 AND 4") == [("guarded",)]
+
+
 def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, other: LakeSession) -> None:
     def fails() -> None:
         with pytest.raises(StatementError):
@@ -124,7 +146,7 @@ def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, ot
         (lambda: t.sql("SELECT * FROM t").count(), "received a DataFrame of its rows"),
         (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
         (fails, "one of its statements failed"),
-        (fails_when_fetched, "the rows of a query could not be fetched"),
+        (fails_when_fetched, "the rows of a query could not be computed"),
         (lambda: other.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"the definition of main\.t has changed"),
     ):
         t.begin()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +26,14 @@ class FakeResult:
     rowcount: int = -1
     files: tuple[FilesRead, ...] = (FilesRead(TableAt("lake", "main", "t", 6), 2, 3, 100),)
     limits: list[int | None] = field(default_factory=list)
+    frame: str | None = None
+    log: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        if self.frame is not None:
+            self.log.append(f"run {self.frame}")
+            if "raise_error" in self.frame:
+                raise ValueError(self.frame)
 
     def fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
         self.limits.append(limit)
@@ -46,7 +54,7 @@ class FakeSession:
             raise ValueError(sql)
         self.log.append(sql)
         self.results.append(self.result)
-        return self.result
+        return replace(self.result, frame=sql, log=self.log) if sql.startswith("select") else self.result
 
     def begin(self) -> None:
         self.in_transaction = True
@@ -111,6 +119,37 @@ def test_several_statements_in_a_transaction_are_part_of_it(handle: LakeHandle, 
     handle.cursor().execute("delete from t; insert into t values (1)")
 
     assert session.log == ["BEGIN", "delete from t", "insert into t values (1)"]
+
+
+def test_a_query_is_not_computed_before_its_rows_are_fetched(handle: LakeHandle, session: FakeSession) -> None:
+    handle.cursor().execute("select 1")
+
+    assert session.log == ["select 1"]
+
+
+def test_a_query_whose_rows_nobody_fetches_is_computed(handle: LakeHandle, session: FakeSession) -> None:
+    with handle.running_queries(), handle.running_queries():
+        handle.cursor().execute("select 1")
+        handle.cursor().execute("delete from t")
+    handle.cursor().execute("select 2")
+
+    assert session.log == ["select 1", "run select 1", "delete from t", "select 2"]
+
+
+def test_a_query_before_the_last_statement_is_computed(handle: LakeHandle, session: FakeSession) -> None:
+    cursor = handle.cursor()
+    cursor.execute("select 1; select 2")
+
+    assert session.log == ["BEGIN", "select 1", "run select 1", "select 2", "COMMIT"]
+    assert cursor.result is not None
+    assert cursor.result.frame == "select 2", "it fetches the rows"
+
+
+def test_a_failed_query_undoes_the_statements_of_its_text(handle: LakeHandle, session: FakeSession) -> None:
+    with handle.running_queries(), pytest.raises(ValueError, match="raise_error"):
+        handle.cursor().execute("delete from t; select raise_error('bad') from t")
+
+    assert session.log[-2:] == ["run select raise_error('bad') from t", "ROLLBACK"]
 
 
 def test_an_explicit_begin_in_a_text_is_respected(handle: LakeHandle, session: FakeSession) -> None:

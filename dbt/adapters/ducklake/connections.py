@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any, cast
@@ -332,8 +332,11 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
     ) -> tuple[AdapterResponse, AgateTable]:
-        """Run a statement and fetch its rows if `fetch` is set; errors while fetching are translated too."""
-        with self.exception_handler(sql):
+        """Run a statement and fetch its rows if `fetch` is set; errors while fetching are translated too.
+
+        Without `fetch` a query is computed as well: a hook may call `raise_error` in it.
+        """
+        with self.exception_handler(sql), nullcontext() if fetch else self.handle().running_queries():
             response, table = super().execute(sql, auto_begin, fetch, limit)
             if isinstance(response, DuckLakeResponse):
                 self.handle().on_commit(response.committed)

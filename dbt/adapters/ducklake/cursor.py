@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -55,10 +56,20 @@ class LakeHandle:
         """The outcome of the last committed transaction; a node sets it to None before its first one."""
         self.timeout: Timeout | None = None
         """The timeout of the Python model whose transaction is open; it ends with the transaction."""
+        self._runs_queries = False
 
     def cursor(self) -> LakeCursor:
         """Return a cursor on the session."""
-        return LakeCursor(self)
+        return LakeCursor(self, runs_queries=self._runs_queries)
+
+    @contextmanager
+    def running_queries(self) -> Iterator[None]:
+        """Let the cursors of this block compute the rows of a query when it is executed, because nobody will fetch them."""
+        before, self._runs_queries = self._runs_queries, True
+        try:
+            yield
+        finally:
+            self._runs_queries = before
 
     def begin(self) -> None:
         """Begin a transaction, unless SQL has already begun one.
@@ -137,12 +148,18 @@ class LakeHandle:
 
 
 class LakeCursor:
-    """A DB-API cursor: a query is checked when it is executed and computed when its rows are fetched."""
+    """A DB-API cursor: a query is checked when it is executed and computed when its rows are fetched.
+
+    Args:
+        handle: the connection.
+        runs_queries: compute a query when it is executed, and keep no rows. A query before the last statement of a text always is.
+    """
 
     arraysize = 1
 
-    def __init__(self, handle: LakeHandle) -> None:
+    def __init__(self, handle: LakeHandle, *, runs_queries: bool = False) -> None:
         self._handle = handle
+        self._runs_queries = runs_queries
         self._rows: list[tuple[Any, ...]] | None = None
         self._position = 0
         self.result: Result | None = None
@@ -177,21 +194,30 @@ class LakeCursor:
         if len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements)):
             self._execute_group(statements)
             return
-        for statement in statements:
+        self._execute_all(statements)
+
+    def _execute_all(self, statements: Sequence[str]) -> int:
+        """Run statements, and return the number of the last one's step in the open transaction; 0 if it is not a step."""
+        session, step = self._handle.session, 0
+        for number, statement in enumerate(statements, 1):
+            before = session.steps
             self.result = session.execute(statement)
+            step = session.steps if session.steps > before else 0
+            if self._runs_queries or number < len(statements):
+                self.result.run()
+        return step
 
     def _execute_group(self, statements: Sequence[str]) -> None:
         """Run statements in a transaction of their own."""
-        session = self._handle.session
         self._handle.begin()
         try:
-            for statement in statements:
-                self.result = session.execute(statement)
+            step = self._execute_all(statements)
             self._handle.commit()
-            self.result = session.last_commit.results[-1]
         except BaseException:
             self._handle.rollback()
             raise
+        if step and self.result is not None and self.result.frame is None:  # a query fetches the rows of its final step itself
+            self.result = self._handle.session.last_commit.results[step - 1]
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Return the next row; None if no rows are left."""

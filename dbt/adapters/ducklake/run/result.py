@@ -56,6 +56,8 @@ class Result:
     written: FilesWritten = FilesWritten()
     fetcher: Callable[[int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
     """Computes the rows of `frame`, at most as many as its argument; None for all. The session sets it."""
+    runner: Callable[[], None] | None = field(default=None, repr=False)
+    """Computes the rows of a query without keeping them. The session sets it."""
 
     def unobserved(self) -> tuple[Result, Callable[[], None]]:
         """Return the result for a caller that only displays its counts, and a function to call when a program reads them after all."""
@@ -74,6 +76,11 @@ class Result:
             return self.fetcher(limit)
         rows = list(self.rows or ())
         return rows if limit is None else rows[:limit]
+
+    def run(self) -> None:
+        """Compute the rows of a query for a caller that does not fetch them, since computing them may fail: `raise_error(…)`."""
+        if self.runner is not None:
+            self.runner()
 
 
 @dataclass(frozen=True)

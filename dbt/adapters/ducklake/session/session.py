@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,11 +31,12 @@ from ..run.maintenance import is_maintenance, run_checkpoint
 from ..run.result import Result, observed
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
-from ..spark.rows.fetch import fetch
+from ..spark.rows.fetch import discard, fetch
 from ..spark.rows.frames import local_frame, to_dataframe
 from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual, session_settings
 from ..sql.parse import parse
 from ..sql.references import references
+from ..sql.tokens import Cursor, Source
 from ..sql.values import (
     Begin,
     Checkpoint,
@@ -44,12 +45,13 @@ from ..sql.values import (
     DropRelation,
     Name,
     PassThrough,
+    Query,
     Rollback,
     Statement,
     TimeTravel,
     Use,
 )
-from .journal import MAX_ROWS, Step, columns_and_rows, not_received, whole_result
+from .journal import MAX_ROWS, Journal, Step, columns_and_rows, not_received, whole_result
 from .transacting import TransactionalWork
 from .transactions import Transactions
 
@@ -102,7 +104,9 @@ class LakeSession(TransactionalWork):
                 return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
-                return replace(result, fetcher=self._fetcher(statement, result.frame, step))
+                query = _Computable(statement, result, step, self._journal)
+                runner = partial(self._discard_rows, query) if _is_query(statement) else None
+                return replace(result, fetcher=partial(self._fetch_rows, query), runner=runner)
             return result if step is None or result.counts is None else observed(result, step.mark_counts_read)
 
     def _statement(self, statement: Statement) -> Result:
@@ -291,41 +295,71 @@ class LakeSession(TransactionalWork):
         conf = self.spark().conf
         return lambda key, default: conf.get(key, default) or default
 
-    def _fetcher(self, statement: Statement, frame: DataFrame, step: Step | None) -> Callable[[int | None], list[tuple[Any, ...]]]:
-        """Return the function that fetches the rows of a query; the query runs again if they cannot be read at its snapshot any more."""
-        journal = self._journal
+    def _fetch_rows(self, query: _Computable, limit: int | None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, at most as many as `limit`."""
+        rows = self._compute(query, lambda result: [] if result.frame is None else fetch(result.frame, limit), whole_result)
+        if self._journal is not None and query.journal is self._journal and len(rows) > MAX_ROWS:
+            self._prevent_replay(f"more than {MAX_ROWS} rows of a query were fetched")
+        return rows
 
-        def fetch_again(limit: int | None) -> list[tuple[Any, ...]]:
-            current = self._statement(statement) if step is None else step.result
-            return [] if current.frame is None else self._fetched(current.frame, limit)
+    def _discard_rows(self, query: _Computable) -> None:
+        """Compute the rows of a query only to see whether that fails. A replay of the transaction does so again."""
+        self._compute(query, lambda result: None if result.frame is None else discard(result.frame), not_received)
 
-        def fetch_rows(limit: int | None) -> list[tuple[Any, ...]]:
-            own = journal if step is not None and journal is self._journal else None  # its transaction, if that is still open
-            with self.job_group(self._description):
-                self.spark()
-                try:
-                    rows = fetch_again(limit) if own is not None else self._fetched(frame, limit)
-                except ConflictError as conflict:
-                    if self._journal is not None and own is None:
-                        raise
-                    retry = partial(fetch_again, limit)
-                    rows = self._replay_and_run(retry, conflict) if own is not None else retry()
-                except BaseException:
-                    if own is not None:
-                        self._prevent_replay("the rows of a query could not be fetched")
+    def _compute(self, query: _Computable, action: Callable[[Result], T], received: Callable[[Any], Any]) -> T:
+        """Run an action on the rows of a query; it runs again if they cannot be read at the query's snapshot any more."""
+        step = query.step
+        own = query.journal if step is not None and query.journal is self._journal else None  # its transaction, if that is still open
+
+        def latest() -> T:
+            return self._acted(query.result if step is None else step.result, action)
+
+        def again() -> T:
+            return self._acted(self._statement(query.statement), action) if step is None else latest()
+
+        with self.job_group(self._description):
+            self.spark()
+            try:
+                computed = latest()
+            except ConflictError as conflict:
+                if self._journal is not None and own is None:
                     raise
-            if own is not None:
-                if len(rows) > MAX_ROWS:
-                    self._prevent_replay(f"more than {MAX_ROWS} rows of a query were fetched")
-                own.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
-            return rows
+                computed = self._replay_and_run(again, conflict) if own is not None else again()
+            except BaseException:
+                if own is not None:
+                    self._prevent_replay("the rows of a query could not be computed")
+                raise
+        if own is not None:
+            own.steps.append(Step(again, computed, received))
+        return computed
 
-        return fetch_rows
-
-    def _fetched(self, frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
+    def _acted(self, result: Result, action: Callable[[Result], T]) -> T:
         self._require_not_cancelled()
         try:
-            return fetch(frame, limit)
+            return action(result)
         except Exception as error:
             self._raise_if_files_removed(error)
             raise
+
+
+@dataclass(frozen=True)
+class _Computable:
+    """A query whose rows may be computed later."""
+
+    statement: Statement
+    result: Result
+    step: Step | None
+    """Its step in the transaction that was open; a replay changes the step's result."""
+    journal: Journal | None
+    """The journal of that transaction."""
+
+
+def _is_query(statement: Statement) -> bool:
+    """Whether a statement computes nothing before its rows are fetched; Spark runs its own commands, such as SET, at once."""
+    match statement:
+        case Query():
+            return True
+        case PassThrough(text):
+            return Cursor(Source(text.text)).at("EXECUTE", "IMMEDIATE")
+        case _:
+            return False

@@ -1,4 +1,4 @@
-"""Fetch the rows of a DataFrame to the driver as Python values."""
+"""Fetch the rows of a DataFrame to the driver as Python values, or compute them without keeping them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import UnsupportedOperationException
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
+from pyspark.sql.types import ArrayType, CalendarIntervalType, DataType, MapType, StructField, StructType, VariantType
 
 from ...errors import DataError, StatementError
 from ..values.types import contains_type, type_text
@@ -45,6 +45,16 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
             _require_python_values(name, chunk)
     columns = [column.to_pylist() for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def discard(frame: DataFrame) -> None:
+    """Compute all rows and columns, and keep none of them."""
+    names = [f"c{number}" for number in range(len(frame.columns))]
+    writable = frame.toDF(*names)  # two columns can have the same name
+    intervals = {field.name for field in writable.schema.fields if contains_type(field.dataType, (CalendarIntervalType,))}
+    if intervals:  # no sink takes them
+        writable = writable.select(*(F.col(name).cast("string") if name in intervals else name for name in names))
+    writable.write.format("noop").mode("overwrite").save()
 
 
 def _fetchable(frame: DataFrame) -> DataFrame:
