@@ -350,6 +350,12 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
         with self.connections.exception_handler(f"materialize {relation}"):
             self._session().cache(str(relation.identifier))
 
+    @available.parse_none
+    def view_reads_table(self, view: DuckLakeRelation, table: DuckLakeRelation) -> bool:
+        """Whether a temporary view reads a table, by whatever spelling of its name or through views."""
+        with self.connections.exception_handler(f"what {view} reads"):
+            return self._session().depends_on_table(str(view.identifier), table.name_parts)
+
     def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
         """Run a Python model in this process, in its node's session and transaction."""
         with self.connections.exception_handler(f"Python model {parsed_model['name']}"):

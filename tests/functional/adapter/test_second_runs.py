@@ -13,6 +13,13 @@ FIRST_SEEN = """
 select 1 as id, timestamp '2026-01-01 10:00:00' as at,
 {% if is_incremental() %} (select max(number) from {{ this }} where id = 1) {% else %} 7 {% endif %} as number
 """
+SPELLINGS = {
+    "without_lake": "{{ this.include(database=false) }}",
+    "by_parts": "{{ this.schema }}.{{ this.identifier | upper }}",
+    "by_name": "{{ this.include(database=false, schema=false) }}",
+    "through_a_view": "{{ this.schema }}.seen_before",
+}
+"""How a model names its own table."""
 WITH_REGION = """
 {{ config(materialized='incremental', unique_key='id', on_schema_change='sync_all_columns', partitioned_by='region', sorted_by='region') }}
 select 1 as id, 'north' as region
@@ -37,6 +44,7 @@ class TestSecondRuns(OnALake):
     def models(self):
         return {
             "first_seen.sql": FIRST_SEEN,
+            **{f"{name}.sql": FIRST_SEEN.replace("{{ this }}", spelling) for name, spelling in SPELLINGS.items()},
             "by_region.sql": WITH_REGION,
             "merged.sql": ONE_PREDICATE.replace("var('strategy')", "'merge'"),
             "replaced.sql": ONE_PREDICATE.replace("var('strategy')", "'delete+insert'"),
@@ -51,6 +59,13 @@ class TestSecondRuns(OnALake):
             assert project.run_sql("select id, number from {schema}.first_seen", fetch="all") == [(1, 7)]
         run_dbt([*command, "--vars", "{source: view}"], expect_pass=False)
         assert project.run_sql("select id, number from {schema}.first_seen", fetch="all") == [(1, 7)]
+
+    def test_a_batch_reads_the_rows_that_it_replaces_by_any_spelling(self, project):
+        command = ["run", "--select", *SPELLINGS, "--event-time-start", "2026-01-01", "--event-time-end", "2026-01-02"]
+        for _ in range(2):
+            run_dbt(command)
+            assert {name: self.rows(project, name)[0][2] for name in SPELLINGS} == dict.fromkeys(SPELLINGS, 7)
+            project.run_sql("create view if not exists {schema}.seen_before as select * from {schema}.through_a_view")
 
     def test_a_column_goes_with_the_layout_that_named_it(self, project):
         run_dbt(["run", "--select", "by_region"])

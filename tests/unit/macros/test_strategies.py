@@ -162,6 +162,15 @@ def test_microbatch_replaces_its_window(macros: Macros) -> None:
     )
 
 
+@pytest.mark.parametrize("reads", [True, False])
+def test_microbatch_keeps_the_rows_of_a_model_that_reads_its_own_table(macros: Macros, reads: bool) -> None:
+    macros.adapter.view_reads_table = lambda view, table: reads and (view.identifier, table.identifier) == ("orders__dbt_tmp", "orders")
+    given = arguments(macros)
+    macros.config.update(event_time="sold_at", __dbt_internal_microbatch_event_time_start="2020-01-01 00:00:00+00:00")
+    macros.get_incremental_microbatch_sql(given)
+    assert macros.adapter.calls == ([("materialize_temp_view", given["temp_relation"])] if reads else [])
+
+
 @pytest.mark.parametrize(
     ("kind", "start", "end"),
     [

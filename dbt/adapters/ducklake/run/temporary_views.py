@@ -1,9 +1,10 @@
-"""Run CREATE TEMPORARY VIEW, and cache the rows of temporary views."""
+"""Run CREATE TEMPORARY VIEW, cache the rows of temporary views, and find out on which table they depend."""
 
 from __future__ import annotations
 
 from ..errors import StatementError
 from ..format.identifiers import fold
+from ..format.objects import Table
 from ..plan.bound import BoundRows
 from ..plan.names import TemporaryView
 from ..spark.rows.fetch import column_types
@@ -61,3 +62,13 @@ def cache_rows(env: Environment, name: str) -> int:
     rows = BoundRows(view, name, tuple(bound.reads), tuple(bound.depends_on))
     env.state.cached = {**env.state.cached, fold(name): rows}
     return count
+
+
+def depends_on_table(env: Environment, name: str, table: Name) -> bool:
+    """Whether the rows of a temporary view depend on those of a table of a lake, also through views and functions."""
+    target, schema, relation = env.place(table)
+    found = target.transaction.find(schema, relation)
+    bound = env.resolve(rows_of(Name((name,))))
+    return isinstance(found, Table) and any(
+        rows.lake == target.lake and rows.table_id in (None, found.table_id) for rows in bound.depends_on
+    )

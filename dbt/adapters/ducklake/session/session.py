@@ -30,7 +30,7 @@ from ..run.inspect import describe_columns, named_schema
 from ..run.maintenance import is_maintenance, run_checkpoint
 from ..run.result import Result, observed
 from ..run.statement import run
-from ..run.temporary_views import cache_rows
+from ..run.temporary_views import cache_rows, depends_on_table
 from ..spark.rows.fetch import discard, fetch
 from ..spark.rows.frames import local_frame, to_dataframe
 from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual, session_settings
@@ -198,6 +198,16 @@ class LakeSession(TransactionalWork):
             The number of rows.
         """
         return self._run_step(f"cache {name}", lambda env: cache_rows(env, name))
+
+    def depends_on_table(self, view: str, table: Sequence[str]) -> bool:
+        """Whether the rows of a temporary view depend on those of a table, also through views and functions.
+
+        Args:
+            view: the name of the temporary view.
+            table: the parts of the name of the table.
+        """
+        name = Name(tuple(table))
+        return self._run_step(f"what {view} reads", lambda env: depends_on_table(env, view, name), whole_result)
 
     def load_seed(
         self,

@@ -3,7 +3,7 @@
   computed before the window is emptied.
 #}
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) %}
-  {% if this.render() in (model.compiled_code or '') %}
+  {% if adapter.view_reads_table(arg_dict['temp_relation'], arg_dict['target_relation']) %}
     {% do keep_source(arg_dict['temp_relation'], 'microbatch', 'reads the rows of the model after it has deleted those of the batch') %}
   {% endif %}
   {%- set event_time = config.get('event_time') -%}
