@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.manifest_nodes import READS_CHANGES, calls_macro, inputs_of, names_macro
+from dbt.adapters.ducklake.manifest_nodes import READS_CHANGES, calls_macro, inputs_of, names_macro, spark_config
 
 
 def macro(*calls: str) -> SimpleNamespace:
@@ -60,3 +60,20 @@ def test_the_inputs_are_the_relations_of_the_nodes() -> None:
     node = {"depends_on": {"nodes": ["model.shop.a", "model.shop.short", "source.shop.s", "model.gone.away"]}}
     assert inputs_of(node, MANIFEST) == {("lake", "main.a"), ("prod", "main.a"), ("raw", "main.orders")}
     assert inputs_of(node, None) is None
+
+
+class Config(dict[str, Any]):
+    """The configs of a node that runs, as dbt gives them to the adapter."""
+
+    def __init__(self, model: SimpleNamespace, **configs: Any) -> None:
+        super().__init__(configs)
+        self.model = model
+
+
+def test_a_unit_test_has_the_spark_settings_of_its_model() -> None:
+    manifest = SimpleNamespace(nodes={"model.shop.a": SimpleNamespace(config={"spark_config": {"x": "1"}})})
+    unit_test = Config(SimpleNamespace(tested_node_unique_id="model.shop.a"), materialized="unit")
+    model = Config(SimpleNamespace(), spark_config={"x": "2"})
+    assert spark_config(unit_test, manifest) == {"x": "1"}
+    assert spark_config(model, manifest) == {"x": "2"}
+    assert spark_config(unit_test, None) is None

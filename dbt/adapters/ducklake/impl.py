@@ -28,6 +28,7 @@ from .format.objects import Table
 from .layout import Layout, attribute_actions, documentation_actions, key_actions, layout_actions, layout_of, reset_actions
 from .lineage import COMMANDS, CommandLineage
 from .lineage_events import Run
+from .manifest_nodes import spark_config
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .operations import LakeOperations
@@ -152,11 +153,14 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
         super().set_relations_cache(nodes, clear, required_schemas)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> Run | None:
-        """Record the node as the origin of its snapshots, apply its `spark_config` to its session, and send the start of its run."""
+        """Record the node as the origin of its snapshots, apply its `spark_config` to its session, and send the start of its run.
+
+        A unit test has the `spark_config` of its model.
+        """
         connection = self.connections.get_thread_connection()
         connection.handle.set_provenance(provenance_of(self.config, connection.name))
         with self.connections.exception_handler("spark_config"):
-            connection.handle.session.use_settings(config.get("spark_config"))
+            connection.handle.session.use_settings(spark_config(config, self.connections.manifest))
         lineage = self._command_lineage()
         connection.handle.last_outcome = None
         return None if lineage is None else lineage.start(config.model)  # type: ignore[attr-defined] # dbt's object for configs

@@ -1,4 +1,4 @@
-"""What dbt's manifest says about a node: whether it reads changes, and which tables it refers to."""
+"""What dbt's manifest says about a node: whether it reads changes, which tables it refers to, and its Spark settings."""
 
 from __future__ import annotations
 
@@ -52,3 +52,12 @@ def inputs_of(node: Mapping[str, Any], manifest: Any) -> set[tuple[str, str]] | 
             if place is not None and place.database and place.schema:
                 found.add((place.database, f"{place.schema}.{getattr(place, 'identifier', None) or place.alias}"))
     return found
+
+
+def spark_config(config: Mapping[str, Any], manifest: Any) -> Any:
+    """Return the Spark settings of a node: for a unit test those of its model, whose query it computes."""
+    tested = getattr(getattr(config, "model", None), "tested_node_unique_id", None)
+    model = None if tested is None or manifest is None else manifest.nodes.get(tested)
+    if model is not None:
+        config = model.config
+    return config.get("spark_config")

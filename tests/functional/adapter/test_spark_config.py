@@ -16,6 +16,11 @@ def model(dbt, session):
     return session.sql("select current_timezone() as zone, 1 as number")
 """
 TEST = "{{ config(spark_config={'spark.sql.session.timeZone': 'Asia/Tokyo'}) }} select 1 where current_timezone() <> 'Asia/Tokyo'"
+UNIT_TESTS = """
+unit_tests:
+  - {name: in_tokyo, model: b_other, given: [], expect: {rows: [{zone: Asia/Tokyo, number: null}]}}
+  - {name: in_utc, model: c_plain, given: [], expect: {rows: [{zone: UTC, number: 1}]}}
+"""
 LOG = "create or replace table {{ this.schema }}.log as select current_timezone() as zone, 1"
 HOOKED = f"{{{{ config(materialized='incremental', {SETTINGS}, pre_hook=\"{LOG}\") }}}} {{% set before = run_query('select 1') %}}"
 
@@ -28,6 +33,7 @@ class TestSparkConfig(OnALake):
             "b_other.sql": HOOKED + ZONE.format(NO_NUMBER),
             "c_plain.sql": "{{ config(materialized='table') }}" + ZONE.format("1"),
             "d_python.py": PYTHON,
+            "unit_tests.yml": UNIT_TESTS,
         }
 
     @pytest.fixture(scope="class")
@@ -41,7 +47,7 @@ class TestSparkConfig(OnALake):
         assert zones == {"b_other": [(tokyo, None)], "log": [(tokyo, 1)], "c_plain": [("UTC", 1)], "d_python": [(tokyo, 1)]}
         run_dbt(["run", "--threads", "1", "--select", "b_other"])
         assert self.rows(project, "b_other") == [(tokyo, None)] * 2
-        run_dbt(["test"])
+        assert len(run_dbt(["test", "--threads", "1"])) == 3
 
     @pytest.mark.parametrize(
         ("setting", "message"),
