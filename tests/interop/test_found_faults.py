@@ -206,15 +206,21 @@ def test_duckdb_fails_on_its_statistics_of_a_promoted_column(both: Both, catalog
     ]  # our ALTER TABLE increments the counter that is the key of its cache
 
 
-def test_duckdb_crashes_when_it_replaces_a_table_altered_in_the_same_transaction(both: Both, tmp_path: Path) -> None:
-    statements = (
-        "CREATE TABLE t (a INTEGER, b INTEGER)",
-        "INSERT INTO t VALUES (1, 2)",
-        "BEGIN",
-        "ALTER TABLE t ADD COLUMN c INTEGER",
-        "CREATE OR REPLACE TABLE t AS SELECT b FROM t WHERE b > 0",
-        "COMMIT",
-    )
+MERGE = "MERGE INTO t USING (SELECT 2 AS a, 2 AS b) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, s.b)"
+
+
+@pytest.mark.parametrize(
+    ("before", "alter", "change", "rows"),
+    [
+        ("INSERT INTO t VALUES (1, 2)", "ADD COLUMN c INTEGER", "CREATE OR REPLACE TABLE t AS SELECT b FROM t WHERE b > 0", [(2,)]),
+        ("ALTER TABLE t SET PARTITIONED BY (bucket(1, a))", "RESET PARTITIONED BY", MERGE, [(2, 2)]),
+    ],
+    ids=["replace", "merge"],
+)
+def test_duckdb_crashes_when_it_changes_a_table_altered_in_the_same_transaction(
+    both: Both, tmp_path: Path, before: str, alter: str, change: str, rows: list[tuple[int, ...]]
+) -> None:
+    statements = ("CREATE TABLE t (a INTEGER, b INTEGER)", before, "BEGIN", f"ALTER TABLE t {alter}", change, "COMMIT")
     for _ in range(5):  # what it accesses is sometimes still there
         done = in_another_process(CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/x.sqlite", f"{tmp_path}/x/"), *statements)
         if done.returncode != 0:
@@ -224,7 +230,7 @@ def test_duckdb_crashes_when_it_replaces_a_table_altered_in_the_same_transaction
     assert "INTERNAL Error: Attempted to access index" in done.stderr  # the fault
     for statement in statements:
         both.spark(statement)
-    assert both.rows("SELECT * FROM t") == [(2,)]
+    assert both.rows("SELECT * FROM t") == rows
 
 
 @pytest.mark.parametrize("flushed_by", ["duckdb", "spark"])

@@ -56,8 +56,8 @@ class Run:
         self.refused: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self.last_side = "duckdb"
-        self.changed: set[str] = set()
-        """The keys of the tables that the open transaction has changed."""
+        self.changed: set[tuple[str, str]] = set()
+        """(kind of the statement, key of the table) of each change of the open transaction."""
 
     def close(self) -> None:
         self.ours.close()
@@ -147,7 +147,7 @@ class Run:
         for _ in range(number):
             statement = self._next(side, side.shape())
             concerned.update(statement.tables)
-            self.changed.update(statement.tables)
+            self.changed.update((statement.kind, key) for key in statement.tables)
             if self._run_statement(side, statement):
                 self.plain.follow(statement)
             elif side is self.duck:
@@ -172,8 +172,12 @@ class Run:
                 return statement
 
     def _would_break(self, statement: Statement) -> bool:
-        """Return whether DuckDB would crash because it replaces a table that its transaction altered. See `test_found_faults`."""
-        return statement.kind == "replace" and not self.changed.isdisjoint(statement.tables)
+        """Return whether DuckDB may crash: it replaces a table that its transaction changed, or merges into one that it repartitioned.
+
+        See `test_found_faults`.
+        """
+        kinds = {kind for kind, key in self.changed if key in statement.tables}
+        return (statement.kind == "replace" and bool(kinds)) or (statement.kind == "merge" and "partitioning" in kinds)
 
     def _run_statement(self, side: Side, statement: Statement) -> bool:
         text = statement.text(side.dialect)
