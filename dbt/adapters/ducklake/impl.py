@@ -356,7 +356,7 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
 
     @available.parse_none
     def view_reads_table(self, view: DuckLakeRelation, table: DuckLakeRelation) -> bool:
-        """Whether a temporary view reads a table, by whatever spelling of its name or through views."""
+        """Whether a temporary view reads a table, directly or through views. The spelling of the name does not matter."""
         with self.connections.exception_handler(f"what {view} reads"):
             return self._session().depends_on_table(str(view.identifier), table.name_parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from ..format.identifiers import fold
@@ -15,6 +16,7 @@ _TIMES = {
     "LOCALTIMESTAMP": "CAST(timestamp_micros({}) AS TIMESTAMP_NTZ)",
 }
 """Function → the same value of a time in microseconds since 1970."""
+_ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP"))
 
 
@@ -26,6 +28,8 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         micros: the time in microseconds since 1970.
         columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses.
     """
+    if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
+        return text
     tokens = tokenize(text)
     folded = {fold(name) for name in columns}
     parts: list[str] = []
