@@ -34,7 +34,7 @@ def write_timestamp(value: datetime) -> str:
     """Format a timestamp in UTC with a space, `+00` and no trailing zeros, as DuckDB does, because it sometimes compares these strings."""
     timestamp = value.astimezone(timezone.utc)
     fraction = f".{timestamp.microsecond:06d}".rstrip("0") if timestamp.microsecond else ""
-    return f"{timestamp:%Y-%m-%d %H:%M:%S}{fraction}+00"
+    return f"{timestamp.replace(microsecond=0, tzinfo=None).isoformat(' ')}{fraction}+00"
 
 
 def read_timestamp(value: Any) -> datetime:
@@ -52,8 +52,22 @@ def read_timestamp(value: Any) -> datetime:
     return datetime.fromisoformat(text).astimezone(timezone.utc)
 
 
+def _in_utc(stored: Any) -> Any:
+    """Return a stored timestamp as `write_timestamp` writes it, so that texts compare by time; other values are unchanged.
+
+    DuckDB writes timestamps in the time zone of its process.
+    """
+    text = str(stored)
+    if text.endswith("+00") and text[10:11] == " ":
+        return stored
+    try:
+        return write_timestamp(read_timestamp(text))
+    except (ValueError, OverflowError):
+        return stored
+
+
 def _prepare(engine: Engine, read_only: bool) -> None:
-    """Set up the connections of an engine: pragmas, how long they wait for locks, and an explicit BEGIN.
+    """Set up the connections of an engine: pragmas, functions, how long they wait for locks, and an explicit BEGIN.
 
     The driver's own transactions begin too late to take the write lock first.
     """
@@ -71,6 +85,7 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     def _connect(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
         record.info["file"] = file_state()
         connection.isolation_level = None
+        connection.create_function("ducklake_in_utc", 1, _in_utc, deterministic=True)
         connection.execute("PRAGMA cache_spill = OFF")  # a spill would block this process's own readers before the commit
         if read_only:
             connection.execute("PRAGMA query_only = ON")
@@ -112,7 +127,7 @@ SQLITE = CatalogDialect(
     write_boolean=int,
     write_timestamp=write_timestamp,
     read_timestamp=read_timestamp,
-    comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # strings with a space compare by time
+    comparable_timestamp=func.ducklake_in_utc,
     engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "pool_size": 16, "max_overflow": 32}),
     prepare_engine=_prepare,
     is_write_conflict=_is_write_conflict,
