@@ -161,12 +161,16 @@ def test_malicious_catalog_rows_remove_no_file(grown: LakeCatalog, tmp_path: Pat
     live = sorted(grown.maintenance.needed_files())[0]
     os.symlink(outside, Path(grown.data_path) / "main" / "link")
     os.symlink(Path(live).parent, Path(grown.data_path) / "main" / "alias")
+    (outside / "deep").mkdir()
+    os.symlink(outside / "deep", Path(grown.data_path) / "main" / "deep")
     forms = {
         "absolute": (str(treasure), False),
         "dots": (os.path.relpath(treasure, grown.data_path), True),
         "link": ("main/link/treasure.parquet", True),
         "live": ("main/./" + os.path.relpath(live, Path(grown.data_path) / "main"), True),
         "live through a link": (f"main/alias/{Path(live).name}", True),
+        "dots after a link": ("main/deep/../treasure.parquet", True),
+        "live by dots after a link": (f"main/alias/../{Path(live).parent.name}/{Path(live).name}", True),
     }
     for form, (path, is_relative) in forms.items():
         schedule(grown, path, is_relative)

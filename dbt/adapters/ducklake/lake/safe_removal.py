@@ -38,17 +38,18 @@ class CanonicalPaths:
         self._folders: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """Return the path of a file with the links of its folder resolved; the file may itself be a link.
+        """Return the path of a file with the links of its folder resolved as the system does it; the file may itself be a link.
 
         Raises:
             ValueError: no file can have this path.
         """
         if "\0" in path:
             raise ValueError("a path cannot contain a NUL character")
-        normalized = normalize(path)
         if not is_local(path):
-            return normalized
-        folder, name = os.path.split(normalized)
+            return normalize(path)
+        folder, name = os.path.split(path.removeprefix("file:"))  # not normalized: `..` after a link leads out of the link's target
+        if name in {"", ".", ".."}:
+            raise ValueError("the path of a file cannot end in a folder")
         if folder not in self._folders:
             self._folders[folder] = os.path.realpath(folder)
         return os.path.join(self._folders[folder], name)

@@ -6,6 +6,7 @@ values of the column's type.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -60,7 +61,7 @@ class Matching:
 
 
 def find_files(patterns: Sequence[str]) -> list[FileToRead]:
-    """Find files by paths and patterns, each file once, in order; `*`, `?`, `[…]` match parts of a name, `**` any directories.
+    """Find files by paths and patterns, each file once, in order; `*`, `?`, `[…]` match parts of a name, `/**/` any directories.
 
     Raises:
         LakeError: a path or pattern matches no file.
@@ -307,9 +308,17 @@ def _fixed(pattern: str) -> str:
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    """Translate a glob pattern to a regular expression."""
-    parts = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
+    """Translate a glob pattern of DuckDB to a regular expression."""
+    parts = {"/**/": "/(?:[^/]+/)*", "/**": "/.*", "**": "[^/]*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(/\*\*/|/\*\*$|\*\*|\*|\?|\[!?\]?[^]]*\])", pattern)
     return re.compile(
-        "".join(parts.get(piece, piece if piece.startswith("[") and piece.endswith("]") else re.escape(piece)) for piece in pieces)
+        "".join(_class(piece) if piece.startswith("[") and piece.endswith("]") else parts.get(piece, re.escape(piece)) for piece in pieces)
     )
+
+
+def _class(piece: str) -> str:
+    """Translate `[abc]`, `[a-c]` or `[!abc]`, which never match a slash. The end of a range cannot be missing."""
+    if piece.endswith("-]"):
+        return "(?!)"
+    expression = fnmatch.translate(piece).removeprefix("(?s:").rpartition(")")[0]
+    return f"(?!/){expression}"
