@@ -13,12 +13,13 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Table, delete, event, func, text
+from sqlalchemy import Table, delete, event, func, inspect, literal, select, text
 from sqlalchemy.dialects.mysql import CHAR, DATETIME, LONGBLOB, LONGTEXT
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
 from sqlalchemy.types import BIGINT
 
+from ....errors import ConfigurationError
 from .dialect import BusyError, CatalogDialect, inlined_types_for
 
 BUSY_TIMEOUT_SECONDS = 10
@@ -65,8 +66,19 @@ def _write_lock(connection: Connection) -> Iterator[None]:
 
 
 def _create_table(connection: Connection, table: Table) -> None:
+    """Create a table, also if a failed attempt has left an empty one.
+
+    Raises:
+        ConfigurationError: the table exists and has rows, as in a catalog that is being restored.
+    """
     with connection.engine.begin() as separate:
-        separate.execute(DropTable(table, if_exists=True))  # a failed attempt may have left it, unregistered
+        if inspect(separate).has_table(table.name):
+            if separate.execute(select(literal(1)).select_from(table).limit(1)).first() is not None:
+                raise ConfigurationError(
+                    f"the table {table.name} of the catalog database has rows, but ducklake_metadata does not describe a lake; "
+                    "restore the database completely, or use another one"
+                )
+            separate.execute(DropTable(table))
         separate.execute(CreateTable(table))
 
 

@@ -25,6 +25,9 @@ from ....format.objects import Column
 from ....format.types import NESTED, decimal_parameters
 from .dialect import CatalogDialect, NamedType
 
+BUSY_TIMEOUT_SECONDS = 10.0
+"""How long a commit waits for a lock before it is retried, unless the server or the connection sets `lock_timeout`."""
+
 _LOCK_NOT_AVAILABLE = "55P03"
 _RETRYABLE = frozenset({"23505", "40001", "40P01", _LOCK_NOT_AVAILABLE, "42P06", "42P07"})
 """Unique violation, serialization failure, deadlock, lock not available; schema or table exists, if two processes create a lake."""
@@ -41,6 +44,8 @@ def _begin_commit(connection: Connection, schema: str | None) -> None:
     quoted = connection.dialect.identifier_preparer.quote_identifier
     table = (f"{quoted(schema)}." if schema else "") + "ducklake_snapshot"
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"))
+    limit = text("SELECT set_config('lock_timeout', :limit, true) WHERE current_setting('lock_timeout') = '0'")
+    connection.execute(limit, {"limit": f"{int(BUSY_TIMEOUT_SECONDS * 1000)}ms"})
     connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
 
 
