@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.session.machine import available_cores
 from dbt.adapters.ducklake.spark.session.node_settings import node_settings
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
-from dbt.adapters.ducklake.spark.session.settings import PROTECTED, REQUIRED, SparkSettings, available_cores, require_allowed_setting
+from dbt.adapters.ducklake.spark.session.settings import PROTECTED, REQUIRED, SparkSettings, require_allowed_setting
 
 
 def test_a_local_master_listens_locally_and_has_a_shuffle_partition_per_thread() -> None:
@@ -64,6 +65,30 @@ def test_contradictions_are_refused() -> None:
         SparkSettings(config={"spark.remote": "sc://host:15002"})
     with pytest.raises(ConfigurationError, match="`master`"):
         SparkSettings(config={"spark.master": "yarn"})
+
+
+@pytest.mark.parametrize(
+    ("remote", "fault"),
+    [
+        ("sc://host:443/;token=c2VjcmV0PT0==", "%3D"),
+        ("sc://host:15002/token=s3cret", "only parameters can follow"),
+        ("sc://host:15002;token=s3cret", "port is not a number"),
+        ("sc://host/;token=s3c#ret", "%23"),
+        ("sc:///;token=s3cret", "no host"),
+    ],
+)
+def test_a_wrong_address_is_refused_without_its_token(remote: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=fault) as raised:
+        SparkSettings(remote=remote)
+    assert "s3c" not in str(raised.value)
+    assert "c2V" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("remote", ["sc://host", "sc://host/", "sc://[::1]:15002/;token=c2VjcmV0%3D%3D;use_ssl=true", "local[2]"])
+def test_a_right_address_is_accepted(remote: str) -> None:
+    assert SparkSettings(remote=remote).remote == remote
 
 
 def test_a_remote_spark_is_not_launched() -> None:

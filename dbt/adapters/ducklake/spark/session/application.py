@@ -32,6 +32,8 @@ STOP_SECONDS = 5
 """Seconds in which a JVM whose SparkContext has stopped ends by itself; then it is killed."""
 OUT_OF_MEMORY = 52
 """The exit status of a JVM that Spark ends because it ran out of memory (`SparkExitCode.OOM`)."""
+KILLED = frozenset({-9, 137})
+"""The exit statuses of a JVM, or of a shell that ran it, after SIGKILL, which Linux sends if no memory is left."""
 _STARTING = threading.Lock()
 """Held during a start: a process has one Spark application, even with several objects of this class."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -262,6 +264,8 @@ def _reason(process: Popen[bytes] | Lease) -> str:
         return ""
     if process.returncode == OUT_OF_MEMORY:
         return " because it ran out of memory (`spark.driver.memory` in the profile)"
+    if process.returncode in KILLED:
+        return " because it was killed, perhaps by the system for lack of memory (`spark.driver.memory` in the profile)"
     return f" with the status {process.returncode}"
 
 

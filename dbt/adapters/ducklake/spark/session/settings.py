@@ -10,8 +10,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlparse
 
 from ...errors import ConfigurationError
+from .machine import available_cores, available_memory
 from .sensitive import REDACTED, REDACTION
 
 DEFAULT_MASTER = "local[*]"
@@ -134,6 +136,8 @@ class SparkSettings:
             raise ConfigurationError("Give either a Spark `master` or a Spark Connect `remote`, not both")
         if not remote.startswith("sc://") and not remote.startswith("local"):
             raise ConfigurationError("`remote` must be a Spark Connect address such as sc://host:15002")
+        if remote.startswith("sc://"):
+            _require_connect_address(remote)
         if self.fast_start and not remote.startswith("local"):
             raise ConfigurationError(
                 "`fast_start` is for a Spark that this process starts, and a `remote` Spark is already running. Remove `fast_start`"
@@ -221,23 +225,38 @@ class SparkSettings:
         return {**self.session_defaults(), **own, **REQUIRED}
 
 
-def available_cores() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
-
-
 def _default_driver_memory() -> str:
-    """Return a quarter of the machine's memory, at least 1 GiB; 2 GiB if the system does not tell its memory.
+    """Return a quarter of the memory that this process may use, at least 1 GiB; 2 GiB if that is not known.
 
     A quarter is the JVM's own default; `spark-submit` would use 1 GiB.
     """
+    total = available_memory()
+    return "2g" if total is None else f"{max(1024, total // 4 // 2**20)}m"
+
+
+def _require_connect_address(remote: str) -> None:
+    """Refuse an address that PySpark would refuse. The error does not show it, as PySpark's would, because it can contain a token.
+
+    Raises:
+        ConfigurationError: the address is wrong.
+    """
+    address = urlparse("http" + remote[2:])
     try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return "2g"
-    return f"{max(1024, total // 4 // 2**20)}m"
+        address.port  # noqa: B018 (it is checked when it is read)
+    except ValueError:
+        fault = "its port is not a number"
+    else:
+        if not address.hostname:
+            fault = "it has no host"
+        elif address.path not in ("", "/") or address.query or address.fragment:
+            fault = (
+                "only parameters can follow the host and port, as in sc://host:15002/;token=…;use_ssl=true, and `#` and `?` are %23 and %3F"
+            )
+        elif address.params and any(parameter.count("=") != 1 for parameter in address.params.split(";")):
+            fault = "each parameter is a key and a value such as use_ssl=true, and a `=` or `;` in a value is %3D or %3B"
+        else:
+            return
+    raise ConfigurationError(f"`remote` must be a Spark Connect address such as sc://host:15002, but {fault}")
 
 
 def require_allowed_settings(config: Mapping[str, str]) -> None:
