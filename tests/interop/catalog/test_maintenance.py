@@ -199,6 +199,8 @@ def test_orphans_are_found_only_where_the_lake_puts_files(grown: LakeCatalog, tm
     home = Path(grown.data_path)
     write_mark(grown)  # DuckDB made this lake
     orphans = [home / "main/t/ducklake-left.parquet", home / "main/t/a=1/ducklake-left.parquet", home / "main/new/left-delete.puffin"]
+    job = home / "main/t/ducklake-01a219a4-2486-72b9-bb27-1acb0d655225"  # of a Spark that was killed
+    orphans += [job / "_temporary/0/task_1/part-0.parquet", job / "_temporary/0/_temporary/attempt_2/a=1/part-0.parquet"]
     others = [home / "other_lake/main/t/ducklake-1.parquet", home / "main/other/main/t/ducklake-1.parquet", home / "main/t/notes.txt"]
     for file in (*orphans, *others):
         file.parent.mkdir(parents=True, exist_ok=True)

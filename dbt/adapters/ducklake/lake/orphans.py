@@ -13,8 +13,11 @@ from ..spark.files.storage import list_files_with_times
 from .context import Context
 from .safe_removal import Removal, SafeRemoval
 
-_LAKE_FILE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE)
-"""A path below a schema's directory: table, partitions, file. Files that Spark wrote to an object store have one more directory."""
+_LAKE_FILE = re.compile(
+    r"[^/]+/(?:ducklake-[0-9a-f-]{36}/(?:_temporary/(?:[^/=]+/)*)?)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE
+)
+"""A path below a schema's directory: table, partitions, file. Spark's files have a directory for their job, with `_temporary` directories in
+it until the job ends, which it does not if Spark is killed."""
 
 
 def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
