@@ -16,8 +16,8 @@ from .safe_removal import Removal, SafeRemoval
 _LAKE_FILE = re.compile(
     r"[^/]+/(?:ducklake-[0-9a-f-]{36}/(?:_temporary/(?:[^/=]+/)*)?)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE
 )
-"""A path below a schema's directory: table, partitions, file. Spark's files have a directory for their job, with `_temporary` directories in
-it until the job ends, which it does not if Spark is killed."""
+"""A path below a schema's directory: table, partitions, file. Spark's files have a directory for their job, and are in `_temporary`
+directories in it until the job ends, which it does not if Spark is killed."""
 
 
 def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:

@@ -54,9 +54,22 @@ def array_of(values: Sequence[Any], column: Column, in_zone: InZone | None = Non
         try:
             converted.append(None if value is None else convert(value))
         except (ValueError, ArithmeticError, TypeError, KeyError) as error:
-            reason = f": {error}" if str(error) and column.children else ""
-            raise DataError(f"column {column.name}, row {row}: {value!r} is not a {spark_name(data_type_of(column))}{reason}") from error
-    return pa.array(converted, type_)
+            raise _misfit(column, row, value, str(error) if column.children else "") from error
+    try:
+        return pa.array(converted, type_)
+    except (pa.ArrowException, OverflowError):  # a value that is out of PyArrow's range
+        for row, (value, result) in enumerate(zip(values, converted, strict=True), 1):
+            try:
+                pa.array([result], type_)
+            except (pa.ArrowException, OverflowError) as error:
+                raise _misfit(column, row, value) from error
+        raise
+
+
+def _misfit(column: Column, row: int, value: Any, reason: str = "") -> DataError:
+    """Return the error about a value that does not fit its column."""
+    end = f": {reason}" if reason else ""
+    return DataError(f"column {column.name}, row {row}: {value!r} is not a {spark_name(data_type_of(column))}{end}")
 
 
 def converter(column: Column, in_zone: InZone | None = None) -> Convert:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
@@ -16,6 +17,8 @@ from .connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
 
 INTERRUPT_SECONDS = 0.5
 """The interval between interrupts of a cancelled Spark Connect statement until it ends."""
@@ -52,7 +55,10 @@ class Scope:
     def _interrupt(self) -> None:
         """Interrupt repeatedly until the statement has ended, because Spark Connect interrupts only running jobs."""
         while True:
-            self._session.interruptTag(_tag(self.group))
+            try:
+                self._session.interruptTag(_tag(self.group))
+            except Exception as error:  # the server may answer the next one
+                logger.debug(f"Spark Connect did not interrupt {self.group}: {type(error).__name__}: {error}")
             if self._ended.wait(INTERRUPT_SECONDS):
                 return
 

@@ -35,12 +35,15 @@ def timestamp_value(spark: SparkSession, text: str) -> datetime:
     """Return the value of a constant timestamp expression, in UTC.
 
     Raises:
-        StatementError: the value is NULL.
+        StatementError: the value is NULL, or outside the years 1 to 9999.
     """
     micros = spark.sql(f"SELECT unix_micros(CAST({text} AS TIMESTAMP))").collect()[0][0]
     if micros is None:
         raise StatementError(f"the time {text} is NULL; time travel needs a time")
-    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    try:
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    except OverflowError:
+        raise StatementError(f"the time {text} is outside the years 1 to 9999") from None
 
 
 def session_settings(setting: Setting) -> tuple[str, bool, bool, bool, bool]:
