@@ -22,7 +22,7 @@ ORDERS = "{{ ducklake_changes(source('shop', 'orders')) }}"
 BY_KEY = "{{ config(materialized='incremental', incremental_strategy='changes', unique_key='id') }}"
 OPEN = f"{BY_KEY} select id, customer, amount, _change_type, _snapshot_id from {ORDERS} where amount > 0"
 NAMED = (
-    f"{BY_KEY} select o.id, o.amount, c.name, o._change_type from {{{{ ducklake_changes(ref('open_orders')) }}}} o "
+    f"{BY_KEY} select o.id, o.amount, c.name, o._change_type as _CHANGE_TYPE from {{{{ ducklake_changes(ref('open_orders')) }}}} o "
     "left join {{ source('shop', 'customers') }} c on o.customer = c.id"
 )
 LOGGED = (

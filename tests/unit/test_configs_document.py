@@ -38,7 +38,7 @@ RENAMED = {"snapshot_table_column_names": "snapshot_meta_column_names"}
 """Configs that dbt passes to macros under another name than the user's."""
 OF_SOURCES = {"snapshot_version", "snapshot_time", "external_location", "formatter"}
 """Configs of sources; adapters cannot declare these in dbt."""
-OF_DBT = {"incremental_predicates", "predicates", "sql_header", "submission_method", "volatility"}
+OF_DBT = {"batch_size", "incremental_predicates", "predicates", "sql_header", "submission_method", "volatility"}
 """Configs that dbt or dbt-spark reads, too, and that dbt declares nowhere."""
 DECLARED_BY_DBT = {field.name for kind in (NodeConfig, SeedConfig, SnapshotConfig) for field in fields(kind)}
 

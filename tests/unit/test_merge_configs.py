@@ -114,6 +114,17 @@ def test_configs_that_need_a_key_are_refused_without_one(configs: dict[str, Any]
     check({**configs, "merge_on_using_columns": ["id"]}, None)
 
 
+@pytest.mark.parametrize("configs", [{"merge_update_condition": "a"}, {"delete_condition": "a"}, {"skip_not_matched_step": True}])
+def test_the_strategy_changes_refuses_what_it_does_not_have(configs: dict[str, Any]) -> None:
+    with pytest.raises(DbtRuntimeError, match=f"{next(iter(configs))} has no effect with the strategy changes"):
+        check(configs, "id", (), "changes")
+    check({"merge_update_columns": ["a"]}, "id", (), "changes")
+
+
+def test_a_config_that_has_no_effect_in_a_lake_is_not_unknown() -> None:
+    check({}, "id", ["merge_with_target_partition_filter"])
+
+
 def test_every_mistake_is_named_at_once() -> None:
     with pytest.raises(DbtRuntimeError) as caught:
         check({"skip_matched_step": 1, "source_alias": "a b"}, "id", ["merge_colums", "matched_by"])
@@ -138,7 +149,16 @@ def test_by_position_requires_equal_numbers_of_columns() -> None:
 
 @pytest.mark.parametrize(
     ("unique_key", "missing"),
-    [("ID", []), ("nosuch", ["nosuch"]), (["id", "`two words`", "x"], ["x"]), ("id || name", []), ("lower(x)", []), (None, []), ([], [])],
+    [
+        ("ID", []),
+        ("nosuch", ["nosuch"]),
+        (["id", "`two words`", "x"], ["x"]),
+        (['"id"', '"y"'], ["y"]),
+        ("id || name", []),
+        ("lower(x)", []),
+        (None, []),
+        ([], []),
+    ],
 )
 def test_a_key_that_is_not_a_column_is_found(unique_key: object, missing: list[str]) -> None:
     assert missing_keys(unique_key, ["id", "name", "two words"]) == missing  # type: ignore[arg-type]

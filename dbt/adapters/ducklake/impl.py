@@ -28,7 +28,7 @@ from .format.objects import Table
 from .layout import Layout, attribute_actions, documentation_actions, key_actions, layout_actions, layout_of, reset_actions
 from .lineage import COMMANDS, CommandLineage
 from .lineage_events import Run
-from .manifest_nodes import spark_config
+from .manifest_nodes import has_finished_batches, spark_config
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .operations import LakeOperations
@@ -39,6 +39,9 @@ from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seed_loading import SeedLoading
 from .sql.scripts import split
+
+_BUILT = ("model", "seed", "snapshot", "function")
+"""The types of nodes whose materialization may change the lake."""
 
 
 @dataclass
@@ -166,10 +169,19 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
         return None if lineage is None else lineage.start(config.model)  # type: ignore[attr-defined] # dbt's object for configs
 
     def post_model_hook(self, config: Any, context: Run | None) -> None:
-        """Send the end of a node's run, if its start was sent; dbt calls this after a failure too."""
-        if context is not None and self._lineage is not None:
-            manifest = self.connections.manifest
-            self._lineage.end(context, config.model, self.connections.handle(), manifest, sys.exc_info()[1])
+        """Commit what a node has left in its transaction, and send the end of its run, if its start was sent.
+
+        dbt calls this after a failure too. Materializations for Spark, which has no transactions, do not commit. Whether a batch has failed
+        is not known here, so the materialization of a microbatch model must commit.
+        """
+        try:
+            is_built = getattr(getattr(config, "model", None), "resource_type", None) in _BUILT
+            if sys.exc_info()[1] is None and is_built and config.get("incremental_strategy") != "microbatch":
+                self.connections.commit()
+        finally:
+            if context is not None and self._lineage is not None:
+                manifest = self.connections.manifest
+                self._lineage.end(context, config.model, self.connections.handle(), manifest, sys.exc_info()[1])
 
     def _command_lineage(self) -> CommandLineage | None:
         """Return the events of this command; None if it has none. The first call sends the start of the command."""
@@ -327,10 +339,17 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
         """Return the names of the merge configs, for macros to read."""
         return MERGE_CONFIGS
 
+    @available.parse(lambda *_, **__: False)
+    def has_finished_batches(self, model: Mapping[str, Any]) -> bool:
+        """Whether `dbt retry` runs only some batches of a microbatch model, because others have succeeded."""
+        return has_finished_batches(model, self.connections.manifest)
+
     @available.parse_none
-    def check_merge_configs(self, configs: Mapping[str, Any], unique_key: str | list[str] | None, known: list[str]) -> None:
-        """Refuse merge configs that contradict each other or do not exist; see `merge_configs.check`."""
-        check(configs, unique_key, known)
+    def check_merge_configs(
+        self, configs: Mapping[str, Any], unique_key: str | list[str] | None, known: list[str], strategy: str = "merge"
+    ) -> None:
+        """Refuse merge configs that contradict each other, do not exist or have no effect; see `merge_configs.check`."""
+        check(configs, unique_key, known, strategy)
 
     @available.parse_none
     def merge_plan(

@@ -19,8 +19,8 @@ from .format.identifiers import backquoted, fold, spark_literal
 from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
-from .format.partitioning import bucket_count, quoted_key_texts
-from .format.sort_text import names_in
+from .format.partitioning import bucket_count, key_columns, quoted_key_texts
+from .format.sort_text import names_in, names_in_spark
 
 CONFIGURED = "dbt.configured"
 """The property that lists the parts of the layout that configs have set."""
@@ -119,13 +119,24 @@ def _plain(text: str) -> str:
 
 
 def reset_actions(table: Table, wanted: Layout) -> list[str]:
-    """Return the actions of ALTER TABLE that undo removed configs."""
-    gone = _recorded(table) - wanted.names
-    actions = [f"reset {name.replace('_', ' ')}" for name in ("partitioned_by", "sorted_by") if name in gone]
+    """Return the actions of ALTER TABLE that undo removed configs, and keys with a column that is not a key any more and may be dropped."""
+    recorded = _recorded(table)
+    gone = recorded - wanted.names
+    reset = gone | (_with_lost_columns(table, wanted) & recorded)
+    actions = [f"reset {name.replace('_', ' ')}" for name in ("partitioned_by", "sorted_by") if name in reset]
     unset = sorted(name.removeprefix("properties.") for name in gone if name.startswith("properties."))
     if gone and not wanted.names:
         unset.append(CONFIGURED)
     return actions + unset_action(unset)
+
+
+def _with_lost_columns(table: Table, wanted: Layout) -> set[str]:
+    """Return which of `partitioned_by` and `sorted_by` have, in the table, a column that is not wanted there."""
+    present = {
+        "partitioned_by": {fold(column.name) for column in key_columns(table.columns, table.partition_fields)},
+        "sorted_by": {name for key in table.sorting for name in names_in(key.expression)},
+    }
+    return {kind for kind, names in present.items() if names - {name for key in getattr(wanted, kind) for name in names_in_spark(key)}}
 
 
 def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:

@@ -1,4 +1,4 @@
-"""What dbt's manifest says about a node: whether it reads changes, which tables it refers to, and its Spark settings."""
+"""What dbt's manifest says about a node: whether it reads changes, which tables it refers to, which batches are done, Spark settings."""
 
 from __future__ import annotations
 
@@ -52,6 +52,13 @@ def inputs_of(node: Mapping[str, Any], manifest: Any) -> set[tuple[str, str]] | 
             if place is not None and place.database and place.schema:
                 found.add((place.database, f"{place.schema}.{getattr(place, 'identifier', None) or place.alias}"))
     return found
+
+
+def has_finished_batches(node: Mapping[str, Any], manifest: Any) -> bool:
+    """Whether batches of a microbatch model have succeeded in the run that `dbt retry` continues."""
+    found = None if manifest is None else manifest.nodes.get(node.get("unique_id"))
+    results = getattr(found, "previous_batch_results", None)
+    return bool(results is not None and results.successful)
 
 
 def spark_config(config: Mapping[str, Any], manifest: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .foreign_configs import IGNORED_CONFIGS
 from .format.identifiers import fold
 from .merge_clauses import Clause, Columns, Names, bare, clause_of, problems_of
 from .merge_fields import MERGE_CONFIGS, configs_of
@@ -23,6 +24,7 @@ _REFUSED = {
 }
 _STRINGS, _MAPS, _LISTS, _FLAGS = map(configs_of, (str, dict, list, bool))
 _ALLOWED_WITH_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
+_ALLOWED_WITH_CHANGES = ("merge_update_columns", "merge_exclude_columns")
 _ALIASES = (
     ("merge_update_condition", "matched_condition", "update_condition"),
     ("merge_insert_condition", "not_matched_condition", "insert_condition"),
@@ -43,7 +45,7 @@ _UPDATE_CONFIGS = (
     "merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", "merge_update_columns_rules",
     "merge_update_columns_default_rule", "delete_condition", *_ALIASES[0],
 )  # fmt: skip
-_PLAIN_KEY = re.compile(r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*")
+_PLAIN_KEY = re.compile(r"\s*(?:`([^`]+)`|\"([^\"]+)\"|([^\W\d]\w*))\s*")
 _UPDATE_SET = re.compile(r"(?is)\s*update\s+set\s+(?!\*)\S")
 
 
@@ -59,19 +61,24 @@ class MergePlan:
     """The clauses WHEN … THEN …, in order."""
 
 
-def check(configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, config_names: Sequence[str] = ()) -> None:
+def check(
+    configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, config_names: Sequence[str] = (), strategy: str = "merge"
+) -> None:
     """Check merge configs.
 
     Args:
         configs: the values of the configs of `MergeConfigs`; None if a config is not set.
         unique_key: the config `unique_key`.
         config_names: the names of all configs of the node, to find misspelled ones.
+        strategy: the incremental strategy; `changes` has few of these configs.
 
     Raises:
         DbtRuntimeError: a config is wrong; the message has a line for each mistake.
     """
     given = {name: value for name, value in configs.items() if value is not None and value != [] and value != {} and value is not False}
     found = [*_unknown_configs(config_names), *_wrong_types(given)]
+    if strategy == "changes":
+        found += [f"{name} has no effect with the strategy changes" for name in given if name not in _ALLOWED_WITH_CHANGES]
     if not found:
         found = [*_contradictions(given), *_missing_key(given, unique_key), *problems_of(given.get("merge_clauses"))]
     if found:
@@ -170,7 +177,7 @@ def _condition(configs: Mapping[str, Any], kind: int) -> str | None:
 def _unknown_configs(names: Sequence[str]) -> list[str]:
     found = [f"{name} is not supported: {_REFUSED[name]}" for name in names if name in _REFUSED]
     for name in names:
-        if name.startswith(("merge_", "matched_", "not_matched_")) and name not in MERGE_CONFIGS and name not in _REFUSED:
+        if name.startswith(("merge_", "matched_", "not_matched_")) and name not in (*MERGE_CONFIGS, *_REFUSED, *IGNORED_CONFIGS):
             similar = get_close_matches(name, MERGE_CONFIGS, 1)
             found.append(f"there is no config {name}" + (f"; did you mean {similar[0]}?" if similar else ""))
     return found
@@ -261,5 +268,5 @@ def missing_keys(unique_key: str | Sequence[str] | None, columns: Sequence[str])
     """Return the plain names in a `unique_key` that are not columns, ignoring case."""
     known = {fold(name) for name in columns}
     given = [unique_key] if isinstance(unique_key, str) else list(unique_key or ())
-    names = [match[1] or match[2] for match in map(_PLAIN_KEY.fullmatch, given) if match]
+    names = [match[1] or match[2] or match[3] for match in map(_PLAIN_KEY.fullmatch, given) if match]
     return [name for name in names if fold(name) not in known]

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from packaging.requirements import InvalidRequirement, Requirement
 
 from .errors import CancelledError
+from .spark.session.python_modules import imported
 
 if TYPE_CHECKING:
     from .session import LakeSession
+
+_NUMBERS = count(1)
+"""Numbers in the names of modules, because models that run at the same time may have the same name."""
 
 
 class ModelSession:
@@ -111,7 +116,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> Timeo
     seconds = _seconds(node)
     code = code.lstrip()  # keeps the line numbers of the model's file
     filename = f"{node['original_file_path']} (compiled)"
-    module = ModuleType(f"dbt_model_{node['alias']}")
+    module = ModuleType(f"dbt_model_{node['alias']}_{next(_NUMBERS)}")
     module.__file__ = filename
     proxy = ModelSession(session)
     vars(module).update(session=proxy, spark=proxy)
@@ -121,7 +126,8 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> Timeo
     with timeout.running(), session.job_group(f"Python model {node['name']}"):
         session.spark()  # functions of PySpark such as `udf` need an active session
         try:
-            exec(compile(code, filename, "exec"), vars(module))
+            with imported(module):
+                exec(compile(code, filename, "exec"), vars(module))
         except CancelledError:
             raise
         except Exception as error:

@@ -73,6 +73,39 @@ class TestFunctionIsListed(CanFindScalarFunctionRelation):
     pass
 
 
+class TestHooks:
+    @pytest.fixture(scope="class")
+    def functions(self):
+        return {"price_for_xlarge.sql": MY_UDF_SQL, "price_for_xlarge.yml": MY_UDF_YML}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"taken.sql": "{{ config(alias='price_for_xlarge', materialized=var('kind', 'table')) }} select 1 as id"}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        hooks = {
+            f"+{kind}_hook": [{"sql": f"insert into {{{{ target.schema }}}}.audit values ('{kind} {inside}')", "transaction": inside}
+                              for inside in (True, False)]
+            for kind in ("pre", "post")
+        }  # fmt: skip
+        return {"functions": {"test": hooks}}
+
+    def test_hooks_run_once_and_are_kept(self, project):
+        project.run_sql("create table {schema}.audit (text string)")
+        run_dbt(["build", "--select", "price_for_xlarge"])
+        expected = [("post False",), ("post True",), ("pre False",), ("pre True",)]
+        assert sorted(project.run_sql("select text from {schema}.audit", fetch="all")) == expected
+
+    @pytest.mark.parametrize("kind", ["table", "view", "incremental"])
+    def test_a_model_never_replaces_a_function(self, project, kind):
+        project.run_sql("create table if not exists {schema}.audit (text string)")
+        run_dbt(["build", "--select", "price_for_xlarge"])
+        (result,) = run_dbt(["run", "--select", "taken", "--vars", f"kind: {kind}"], expect_pass=False)
+        assert "function" in result.message
+        assert project.run_sql("select {schema}.price_for_xlarge(cast(1 as float))", fetch="one") == (2.0,)
+
+
 class TestModelsCallFunctions:
     @pytest.fixture(scope="class")
     def functions(self):

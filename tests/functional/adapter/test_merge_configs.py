@@ -110,6 +110,18 @@ class TestReplaceWhere:
         assert len(rows(project, "outside")) == 3
 
 
+class TestWithoutAKey:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"filtered.sql": incremental("merge_insert_condition='DBT_INTERNAL_SOURCE.id = 4'", FIRST, SECOND)}
+
+    def test_a_condition_of_inserts_is_kept(self, project):
+        run_dbt(["run"])
+        before = project.run_sql("select count(*) from {schema}.filtered", fetch="one")[0]
+        run_dbt(["run"])
+        assert project.run_sql("select count(*), count_if(id = 4) from {schema}.filtered", fetch="one") == (before + 1, 1)
+
+
 class TestRefusedBeforeTheFirstBuild:
     @pytest.fixture(scope="class")
     def models(self):

@@ -59,6 +59,35 @@ class TestTemporaryRelations(OnALake):
         assert self.rows(project, "later") == [(1,), (1,), (1,)]
 
 
+WITHOUT_COMMIT = """
+{% materialization without_commit, adapter='spark' %}
+  {% set target = this.incorporate(type='table') %}
+  {% call statement('create') %}create table if not exists {{ target }} (id int){% endcall %}
+  {% call statement('main') %}insert into {{ target }} {{ sql }}{% endcall %}
+  {% if config.get('fails') %}{% do exceptions.raise_compiler_error('it fails') %}{% endif %}
+  {{ return({'relations': [target]}) }}
+{% endmaterialization %}
+"""
+
+
+class TestMaterializationsOfSpark(OnALake):
+    @pytest.fixture(scope="class")
+    def macros(self):
+        return {"without_commit.sql": WITHOUT_COMMIT}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        model = "{{ config(materialized='without_commit', fails=__FAILS__) }} select 1 as id"
+        return {"inserted.sql": model.replace("__FAILS__", "false"), "failed.sql": model.replace("__FAILS__", "true")}
+
+    def test_what_they_did_is_committed_as_one_snapshot_unless_they_fail(self, project, lake):
+        before = self.newest(lake)
+        run_dbt(["run"], expect_pass=False)
+        assert self.rows(project, "inserted") == [(1,)]
+        assert "failed" not in [row[1] for row in project.run_sql("show tables in {schema}", fetch="all")]
+        assert len(self.since(lake, before)) == 1
+
+
 DAYS = """
 {{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by=__MAP__, cluster_by=['id']) }}
 {% if is_incremental() %}

@@ -85,6 +85,37 @@ class TestPolars:
         assert project.run_sql(f"select * from {project.test_schema}.polars_df", fetch="all") == [("Lima", -12.0)]
 
 
+ANNOTATED = """
+from __future__ import annotations
+from dataclasses import dataclass, asdict
+from typing import get_type_hints
+from pyspark.sql.functions import udf
+
+@dataclass
+class Row:
+    id: int
+    word: str
+
+def longer(text: str) -> str:
+    return Row(1, text).word + "!"
+
+def model(dbt, session):
+    rows = [asdict(Row(1, ",".join(get_type_hints(Row))))]
+    frame = session.createDataFrame(rows)
+    return frame.withColumn("word", udf(longer, "string")("word"))
+"""
+
+
+class TestAnnotations:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"annotated.py": ANNOTATED}
+
+    def test_classes_and_functions_of_a_model_are_found(self, project):
+        run_dbt(["run"])
+        assert project.run_sql("select id, word from {schema}.annotated", fetch="all") == [(1, "id,word!")]
+
+
 class TestTimeout:
     @pytest.fixture(scope="class")
     def models(self):

@@ -28,6 +28,7 @@ WITHOUT_REGION = """
 {{ config(materialized='incremental', unique_key='id', on_schema_change='sync_all_columns') }}
 select 2 as id
 """
+BY_COUNTRY = WITH_REGION.replace("region", "country").replace("1 as id", "3 as id")
 ONE_PREDICATE = """
 {{ config(materialized='incremental', unique_key='id', incremental_strategy=var('strategy'),
           incremental_predicates="DBT_INTERNAL_DEST.id < 10") }}
@@ -46,6 +47,7 @@ class TestSecondRuns(OnALake):
             "first_seen.sql": FIRST_SEEN,
             **{f"{name}.sql": FIRST_SEEN.replace("{{ this }}", spelling) for name, spelling in SPELLINGS.items()},
             "by_region.sql": WITH_REGION,
+            "by_country.sql": WITH_REGION,
             "merged.sql": ONE_PREDICATE.replace("var('strategy')", "'merge'"),
             "replaced.sql": ONE_PREDICATE.replace("var('strategy')", "'delete+insert'"),
             "created.sql": CREATED,
@@ -72,6 +74,15 @@ class TestSecondRuns(OnALake):
         write_file(WITHOUT_REGION, project.project_root, "models", "by_region.sql")
         run_dbt(["run", "--select", "by_region"])
         assert project.run_sql("select * from {schema}.by_region order by id", fetch="all") == [(1,), (2,)]
+
+    def test_another_key_is_set_although_the_query_drops_the_column_of_the_old_one(self, project):
+        run_dbt(["run", "--select", "by_country"])
+        write_file(BY_COUNTRY, project.project_root, "models", "by_country.sql")
+        run_dbt(["run", "--select", "by_country"])
+        assert project.run_sql("select id, country from {schema}.by_country order by id", fetch="all") == [(1, None), (3, "north")]
+        (text,) = project.run_sql("show create table {schema}.by_country", fetch="one")
+        assert "country" in text.partition("PARTITIONED BY")[2]
+        assert "region" not in text
 
     @pytest.mark.parametrize("name", ["merged", "replaced"])
     def test_a_string_is_one_predicate(self, project, name):

@@ -100,7 +100,7 @@ def test_a_python_value_is_converted_to_the_type_of_the_column(type_: str, value
         ("timestamp", "9999999-01-01 00:00:00"),
         ("timestamptz", "9999999-01-01 00:00:00"),
         ("date", "9999999-01-01"),
-        ("array<date>", "[\"9999999-01-01\"]"),
+        ("array<date>", '["9999999-01-01"]'),
     ],
 )
 def test_the_error_for_a_value_that_does_not_fit_names_column_and_row(type_: str, value: object) -> None:

@@ -54,11 +54,15 @@
 
 
 {#
-  dbt's macro with one more reason for a full refresh: the changes of an input since the model's last commit are not known, for example
+  dbt's macro with one more reason against a full refresh: `dbt retry` of a microbatch model must not replace the batches that succeeded, as
+  it would because dbt does not tell the first batch that it is not the first. And one more for it: the changes of an input since the model's last commit are not known, for example
   because the input was dropped and created again. `is_incremental()` calls it, so the model's query is then that of a full build.
 #}
 {% macro should_full_refresh() %}
   {%- set wanted = config.get('full_refresh') -%}
+  {%- if adapter.has_finished_batches(model) -%}
+    {% do return(false) %}
+  {%- endif -%}
   {%- if flags.FULL_REFRESH and wanted is none or wanted -%}
     {% do return(true) %}
   {%- endif -%}

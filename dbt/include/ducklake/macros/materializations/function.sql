@@ -2,6 +2,34 @@
   A function is stored in the lake as Spark's SQL, and every session and later run finds it by its name. DuckDB does not see it, because
   its macros are another dialect.
 #}
+{% materialization function, adapter='ducklake', supported_languages=['sql'] %}
+
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set target_relation = this.incorporate(type=this.Function) -%}
+  {%- if existing_relation is not none and not existing_relation.is_function -%}
+    {% do exceptions.relation_wrong_type(existing_relation, 'function') %}
+  {%- endif -%}
+  {%- set find_macro = adapter.dispatch -%}  {#- an alias, because dbt reads the names in calls of `adapter.dispatch` before it runs them -#}
+  {%- set build_sql = find_macro(this.get_function_macro_name(this.get_function_config(model)), 'dbt')(target_relation) -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% do begin_snapshot() %}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {% call statement('main') -%}
+    {{ build_sql }}
+  {%- endcall %}
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
+
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {% do adapter.commit() %}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{% endmaterialization %}
+
+
 {% macro ducklake__scalar_function_sql(target_relation) %}
   create or replace function {{ target_relation.render() }} ({{ formatted_scalar_function_args_sql() }})
   returns {{ api.Column.translate_type(model.returns.data_type) }}
@@ -35,17 +63,4 @@
 
 {% macro function_comment() %}
   {%- if config.persist_relation_docs() and model.description -%}comment {{ sql_text(model.description) }}{%- endif -%}
-{% endmacro %}
-
-
-{% macro ducklake__function_execute_build_sql(build_sql, existing_relation, target_relation) %}
-  {% do begin_snapshot() %}
-  {% if existing_relation is not none and not existing_relation.is_function %}
-    {% do exceptions.relation_wrong_type(existing_relation, 'function') %}
-  {% endif %}
-  {% call statement('main') -%}
-    {{ build_sql }}
-  {%- endcall %}
-  {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
-  {% do adapter.commit() %}
 {% endmacro %}

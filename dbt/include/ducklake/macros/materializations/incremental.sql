@@ -7,13 +7,13 @@
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- set source_relation = make_temp_relation(target_relation) -%}
-  {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+  {%- set rebuild = existing_relation is none or not existing_relation.is_table or should_full_refresh() -%}
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
   {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
   {%- set query = compiled_code -%}
   {%- do source_kind() -%}
-  {%- if strategy in ('merge', 'default') -%}
-    {%- do adapter.check_merge_configs(merge_configs(), config.get('unique_key'), model.config | list) -%}
+  {%- if strategy in ('merge', 'default', 'changes') -%}
+    {%- do adapter.check_merge_configs(merge_configs(), config.get('unique_key'), model.config | list, strategy) -%}
   {%- endif -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}

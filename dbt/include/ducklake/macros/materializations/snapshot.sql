@@ -18,6 +18,7 @@
 
   {% set strategy_macro = strategy_dispatch(config.get('strategy')) %}
   {% set strategy = strategy_macro(model, 'snapshotted_data', 'source_data', model['config'], target_relation_exists) %}
+  {% do strategy.update({'unique_key': snapshot_key(strategy.unique_key)}) %}
 
   {% if target_relation_exists %}
     {% set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
@@ -50,6 +51,13 @@
   {{ return({'relations': [target_relation]}) }}
 
 {% endmaterialization %}
+
+
+{# The config `unique_key` with backquotes for double quotes. #}
+{% macro snapshot_key(unique_key) %}
+  {%- set keys = key_columns(unique_key) -%}
+  {% do return(keys[0] if unique_key is string else keys) %}
+{% endmacro %}
 
 
 {#

@@ -72,13 +72,18 @@
 {%- endmacro %}
 
 
-{# Returns the array of the changes that a row of the query and a current version, or one of both alone, stand for. #}
+{#
+  Returns the array of the changes that a row of the query and a current version, or one of both alone, stand for. A row that `--empty` or
+  `--sample` leaves out is not a deleted one.
+#}
 {% macro snapshot_changes_of_pair(strategy, names) -%}
   {%- set new_record = strategy.hard_deletes == 'new_record' -%}
   {%- set is_deleted = 'snapshotted_data.' ~ names.dbt_is_deleted ~ " = 'True'" -%}
   {%- set changed = '(' ~ strategy.row_changed ~ (' or ' ~ is_deleted if new_record) ~ ')' -%}
   {%- set is_missing = 'dbt_in_snapshot and ' ~ unique_key_is_null(strategy.unique_key, 'source_data') -%}
-  {%- if new_record -%}
+  {%- if adapter.leaves_out_rows() -%}
+    {%- set is_missing = 'false' -%}
+  {%- elif new_record -%}
     {%- set valid_to = 'snapshotted_data.' ~ names.dbt_valid_to -%}
     {%- set current = config.get('dbt_valid_to_current') -%}
     {%- set is_missing = is_missing ~ ' and not (' ~ is_deleted ~ ' and ' ~ valid_to ~ (' = ' ~ current if current else ' is null') ~ ')' -%}

@@ -36,9 +36,14 @@
 {% endmaterialization %}
 
 
-{# If the type changes from view to table or back, the same snapshot drops the old relation and creates the new one. #}
+{#
+  If the type changes from view to table or back, the same snapshot drops the old relation and creates the new one. A function is another
+  node, which is never dropped.
+#}
 {% macro drop_if_of_other_type(existing_relation, type) %}
-  {% if existing_relation is not none and existing_relation.type != type %}
+  {% if existing_relation is not none and existing_relation.is_function %}
+    {% do exceptions.relation_wrong_type(existing_relation, type) %}
+  {% elif existing_relation is not none and existing_relation.type != type %}
     {% do adapter.drop_relation(existing_relation) %}
   {% endif %}
 {% endmacro %}

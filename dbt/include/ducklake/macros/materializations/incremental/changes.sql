@@ -73,6 +73,9 @@
       'the query of a model with the strategy changes and a unique_key must return the column _change_type, which says which rows were deleted'
     ) -%}
   {%- endif -%}
-  {%- set kept = names | reject('in', ['_change_type', '_snapshot_id']) | list -%}
+  {%- set kept = [] -%}
+  {%- for name in names if name | lower not in ['_change_type', '_snapshot_id'] -%}
+    {%- do kept.append(name) -%}
+  {%- endfor -%}
   {% do return('select ' ~ get_quoted_csv(kept) ~ ' from ' ~ relation ~ (' where not ' ~ is_old_row() if has_type else '')) %}
 {% endmacro %}

@@ -13,7 +13,7 @@
   merge into {{ target }} as {{ plan.target_alias }}
   using {{ source }} as {{ plan.source_alias }}
   on {{ merge_conditions(keys, incremental_predicates, plan.source_alias, plan.target_alias) | join(' and ') }}
-  {%- for clause in plan.clauses %}
+  {%- for clause in plan.clauses if not (adapter.leaves_out_rows() and clause.startswith('when not matched by source')) %}
   {{ clause }}
   {%- endfor %}
 {%- endmacro %}
@@ -45,12 +45,18 @@
 {% endmacro %}
 
 
-{# The columns of the config `unique_key` as a list. #}
+{#
+  The columns of the config `unique_key` as a list. A name in double quotes, as other databases write it, gets backquotes: for Spark it would
+  be a text, which is the same in every row.
+#}
 {% macro key_columns(unique_key) %}
-  {% if not unique_key %}
-    {% do return([]) %}
-  {% endif %}
-  {% do return([unique_key] if unique_key is string else unique_key | list) %}
+  {%- set found = [] -%}
+  {%- for key in ([unique_key] if unique_key is string and unique_key else unique_key or []) -%}
+    {%- set name = key[1:-1] -%}
+    {%- set quoted = key | length > 2 and key.startswith('"') and key.endswith('"') and '"' not in name -%}
+    {%- do found.append(adapter.quote(name) if quoted else key) -%}
+  {%- endfor -%}
+  {% do return(found) %}
 {% endmacro %}
 
 

@@ -12,6 +12,7 @@
   {%- set window, kinds = [], {} -%}
   {%- for column in arg_dict['dest_columns'] -%}{%- do kinds.update({column.name | lower: column.data_type}) -%}{%- endfor -%}
   {%- set kind = kinds.get(event_time | replace('`', '') | lower, 'timestamp') -%}
+  {%- do require_time(event_time, kind) -%}
   {%- if start -%}{%- do window.append(event_time ~ ' >= ' ~ batch_end(start, kind)) -%}{%- endif -%}
   {%- if end -%}{%- do window.append(event_time ~ ' < ' ~ batch_end(end, kind)) -%}{%- endif -%}
   {%- for predicate in arg_dict['incremental_predicates'] or [] -%}
@@ -28,6 +29,22 @@
 {% endmacro %}
 
 
+{# Refuses an event time by which batches cannot be told apart: dbt would report success although rows are lost or doubled. #}
+{% macro require_time(event_time, kind) %}
+  {%- if kind not in ['timestamp', 'timestamp_ntz', 'date'] -%}
+    {%- do exceptions.raise_compiler_error(
+      'event_time ' ~ event_time ~ ' is a column of type ' ~ kind ~ ', and the rows of a batch can only be found by a date or timestamp; '
+      ~ 'convert it in the model, such as cast(' ~ event_time ~ ' as timestamp)'
+    ) -%}
+  {%- elif kind == 'date' and config.get('batch_size') == 'hour' -%}
+    {%- do exceptions.raise_compiler_error(
+      'event_time ' ~ event_time ~ ' is a date, and batch_size is hour: each batch would replace those of the other hours; '
+      ~ 'set batch_size: day, or make it a timestamp'
+    ) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {#
   An end of a batch as a literal of the type of `event_time`. dbt compares the input with a string, which Spark casts to the type of the column.
   The cast drops the time zone for dates and timestamps without a zone, so these literals have the UTC date and time.
@@ -38,8 +55,6 @@
     {% do return("timestamp '" ~ text ~ "'") %}
   {%- elif kind == 'timestamp_ntz' -%}
     {% do return("timestamp_ntz '" ~ text.partition('+')[0] ~ "'") %}
-  {%- elif kind == 'date' -%}
-    {% do return("date '" ~ text[:10] ~ "'") %}
   {%- endif -%}
-  {% do return("'" ~ text ~ "'") %}
+  {% do return("date '" ~ text[:10] ~ "'") %}
 {% endmacro %}
