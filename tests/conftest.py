@@ -3,6 +3,7 @@
 pytest_plugins = [
     "tests.fast_files",
     "tests.catalogs",
+    "tests.garbage",
     "tests.mysql",
     "tests.object_store",
     "tests.postgres",

@@ -255,7 +255,6 @@ def snapshot_count(both: Both) -> int:
     return both.duck.execute("SELECT count(*) FROM lake.snapshots()").fetchone()[0]
 
 
-@pytest.mark.parity
 def test_a_schema_is_cloned_in_one_snapshot(prod: Both, catalog: CatalogUnderTest) -> None:
     newest = last(prod)
     outcomes = clone(prod, "schema => 'PROD', into => 'dev'")

@@ -74,7 +74,6 @@ def keys(session: LakeSession) -> list[str]:
     return [*found, *(base64.b64decode(key).hex() for key in found)]
 
 
-@pytest.mark.parity
 def test_both_sides_change_one_table_in_turn(both: Both, tmp_path: Path) -> None:
     both.spark(f"CREATE TABLE t AS SELECT CAST(id AS INT) AS id, concat('{MARKER}', id) AS v FROM range(100)")
     assert len(both.rows("SELECT * FROM t")) == 100

@@ -12,7 +12,7 @@ import pytest
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect
-from tests.places import REFERENCE_DATABASES, nightly
+from tests.places import FULL_MATRIX, REFERENCE_DATABASES, nightly
 
 CATALOGS = REFERENCE_DATABASES
 TABLES = ("plain", "parts")
@@ -32,13 +32,13 @@ Rows = list[tuple[Any, ...]]
 
 
 def read(both: Both, catalog: CatalogUnderTest, versions: list[int]) -> tuple[dict[str, Rows], dict[str, Rows]]:
-    """Return what DuckDB and we read from both tables at these snapshots, and their changes since the first of the last four."""
+    """Return what DuckDB and we read from both tables at these snapshots, and their changes since the second of them."""
     duck = connect(catalog)  # a new connection: the old one's file cache may contain files that the operation has replaced
     duck.execute("USE lake")
     theirs, ours = {}, {}
     for name in TABLES:
         rows = " UNION ALL ".join(f"SELECT {v} AS version, rowid AS row_id, id, v FROM {name} AT (VERSION => {v})" for v in versions)
-        feed = f"SELECT snapshot_id, rowid, change_type, id, v FROM lake.table_changes('{name}', {versions[-4]}, {versions[-1]})"
+        feed = f"SELECT snapshot_id, rowid, change_type, id, v FROM lake.table_changes('{name}', {versions[1]}, {versions[-1]})"
         for key, query in ((name, rows), (f"changes of {name}", feed)):
             theirs[key] = comparable_rows(duck.execute(query).fetchall())
             ours[key] = comparable_rows(both.session.execute(query).fetch())
@@ -64,7 +64,7 @@ def test_operations_change_no_result(both: Both, catalog: CatalogUnderTest, side
         both.duckdb(f"UPDATE {name} SET v = 'b' WHERE id IN (2, 4, 12)")
         both.spark(f"DELETE FROM {name} WHERE id = 3")
     last = both.snapshots() - 1
-    versions = [early, *range(last - 3, last + 1)]
+    versions = [early, *(range(last - 3, last + 1) if FULL_MATRIX else (last - 1, last))]
     before, ours = read(both, catalog, versions)
     assert ours == before
     for operation in OPERATIONS:

@@ -98,7 +98,6 @@ def test_a_replaced_table_keeps_id_comment_and_history(both: Both) -> None:
     both.check_history("t")
 
 
-@pytest.mark.parity
 def test_duckdb_has_the_types_and_values_of_our_table(both: Both) -> None:
     both.spark(
         "CREATE TABLE t AS SELECT * FROM VALUES "

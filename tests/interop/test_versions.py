@@ -89,6 +89,7 @@ def test_every_definition_is_read_at_every_snapshot_and_the_catalog_is_unchanged
     assert any_version.content() == before
 
 
+@ENDS
 def test_duckdb_reads_a_lake_that_we_migrated_as_its_own_release_did(older: FrozenLake) -> None:
     with opened(older) as catalog:
         assert migrate(catalog) == older.version
@@ -97,6 +98,7 @@ def test_duckdb_reads_a_lake_that_we_migrated_as_its_own_release_did(older: Froz
     assert_as_expected(older, duckdb_reads(older))
 
 
+@ENDS
 def test_the_migrated_catalog_equals_that_of_duckdbs_migration(older: FrozenLake, tmp_path: Path) -> None:
     theirs = in_duckdb(thaw(older.version, "sqlite", tmp_path / "theirs"))
     with connect(theirs, automatic_migration=True):

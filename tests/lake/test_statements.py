@@ -83,7 +83,6 @@ class TestQueries:
 
 
 class TestDefinitions:
-    @pytest.mark.parity
     def test_create_table_forms(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE a (x INT NOT NULL COMMENT 'the x', y DECIMAL(10,2) DEFAULT 1.5, z STRING) COMMENT 'the a'")
         lake.execute("CREATE TABLE IF NOT EXISTS a (q INT)")
@@ -115,7 +114,6 @@ class TestDefinitions:
         with pytest.raises(NotFoundError):
             t.execute("DROP TABLE t")
 
-    @pytest.mark.parity
     def test_schemas(self, lake: LakeSession) -> None:
         lake.execute("CREATE SCHEMA s COMMENT 'the s'")
         lake.execute("CREATE SCHEMA IF NOT EXISTS lake.s")
@@ -127,7 +125,6 @@ class TestDefinitions:
         lake.execute("DROP SCHEMA s CASCADE")
         assert rows(lake, "SHOW SCHEMAS") == [("main",)]
 
-    @pytest.mark.parity
     def test_alter_table(self, t: LakeSession) -> None:
         for statement in (
             "ALTER TABLE t ADD COLUMN d DOUBLE COMMENT 'd'",

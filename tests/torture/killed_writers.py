@@ -95,8 +95,8 @@ WITHOUT_SPARK: tuple[Writer, ...] = (insert_constants, load_seed, change_definit
 WITH_SPARK: tuple[Writer, ...] = (*WITHOUT_SPARK, build_table, insert_query, merge)
 
 
-def write(place: CatalogPlace, kinds: Sequence[Writer], seed: int, number: int, reports: Connection) -> None:
-    """Commit one transaction after the other, from `number` on, and report each before it begins and after its commit."""
+def write(place: CatalogPlace, kinds: Sequence[Writer], seed: int, pipe: Connection) -> None:
+    """Receive the number of the first transaction, commit one after the other, and report each before it begins and after its commit."""
     os.setsid()  # a group of its own, with its Java
     chance = random.Random(seed)
     spark = SparkSettings(master="local[2]", fast_start=True)
@@ -104,17 +104,18 @@ def write(place: CatalogPlace, kinds: Sequence[Writer], seed: int, number: int, 
         with place.lake(spark=spark, retry=RetrySettings(max_retry_count=50, backoff=1)) as lake, lake.session() as session:
             if len(kinds) > len(WITHOUT_SPARK):
                 session.execute("SELECT count(*) FROM log").fetch()
+            number = pipe.recv()
             while True:
                 kind = chance.choice(kinds)
-                reports.send(BEGUN)
+                pipe.send(BEGUN)
                 session.begin()
                 session.execute(f"INSERT INTO log VALUES ({number}, '{kind.__name__}')")
                 kind(session, number, random.Random(seed + number))
                 session.commit()
-                reports.send(COMMITTED)
+                pipe.send(COMMITTED)
                 number += 1
     except BaseException:
-        reports.send(traceback.format_exc())
+        pipe.send(traceback.format_exc())
         raise
 
 
@@ -183,23 +184,34 @@ def state(place: CatalogPlace) -> tuple[int, ...]:
     return found
 
 
-def one_kill(place: CatalogPlace, kinds: Sequence[Writer], committed: int, chance: random.Random) -> tuple[int, str]:
-    """Kill a writer, and return the number of transactions that are in the lake, and what happened."""
-    received, sent = PROCESSES.Pipe(duplex=False)
-    process = PROCESSES.Process(target=write, args=(place, kinds, chance.randrange(1 << 30), committed + 1, sent))
-    process.start()
-    sent.close()
+class Started:
+    """A writer that has started, with its Spark if it has one, and waits for the number of its first transaction."""
+
+    def __init__(self, place: CatalogPlace, kinds: Sequence[Writer], chance: random.Random) -> None:
+        self.pipe, theirs = PROCESSES.Pipe()
+        self.process = PROCESSES.Process(target=write, args=(place, kinds, chance.randrange(1 << 30), theirs))
+        self.process.start()
+        theirs.close()
+
+    def kill(self, everything: bool) -> None:
+        """Kill it, alone or with its Java."""
+        assert self.process.pid is not None
+        kill(self.process.pid, everything)
+        self.process.join(TIMEOUT_SECONDS)
+
+
+def one_kill(writer: Started, place: CatalogPlace, committed: int, longest: float, chance: random.Random) -> tuple[int, str]:
+    """Have a writer work for a random time, kill it, and return the number of transactions that are in the lake, and what happened."""
+    writer.pipe.send(committed + 1)
     reports = []
     for _ in range(2 * chance.randint(0, 3) + 1):
-        assert received.poll(TIMEOUT_SECONDS)
-        reports.append(received.recv())
-    time.sleep(chance.random() * (0.05 if kinds is WITHOUT_SPARK else 1.5))
-    assert process.pid is not None
-    kill(process.pid, chance.random() < 0.5)
-    process.join(TIMEOUT_SECONDS)
+        assert writer.pipe.poll(TIMEOUT_SECONDS)
+        reports.append(writer.pipe.recv())
+    time.sleep(chance.random() * longest)
+    writer.kill(chance.random() < 0.5)
     with suppress(EOFError, OSError):  # it may have been killed within a report
         while True:
-            reports.append(received.recv())
+            reports.append(writer.pipe.recv())
     assert set(reports) <= {BEGUN, COMMITTED}, reports[-1]
     acknowledged = committed + reports.count(COMMITTED)
     begun = committed + reports.count(BEGUN)
@@ -214,9 +226,13 @@ def one_kill(place: CatalogPlace, kinds: Sequence[Writer], committed: int, chanc
 @pytest.mark.parametrize("kinds", ["without", "with"])
 def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, database: str, kinds: str) -> None:
     chance, outcomes, committed = random.Random(SEED), Counter[str](), 0
-    for _ in range(KILLS if kinds == "without" else SPARK_KILLS):
-        committed, outcome = one_kill(place, WITHOUT_SPARK if kinds == "without" else WITH_SPARK, committed, chance)
+    kills, writers, longest = (KILLS, WITHOUT_SPARK, 0.05) if kinds == "without" else (SPARK_KILLS, WITH_SPARK, 1.5)
+    started = Started(place, writers, chance)
+    for _ in range(kills):
+        writer, started = started, Started(place, writers, chance)  # the next one starts its Spark while this one works
+        committed, outcome = one_kill(writer, place, committed, longest, chance)
         outcomes[outcome] += 1
+    started.kill(everything=False)  # its Java ends with it
     with oracle.connect(place) as connection:
         orphans = connection.execute("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").fetchall()
     state(place)

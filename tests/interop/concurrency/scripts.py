@@ -43,6 +43,7 @@ class Writer:
     _deleted_from: set[str] = field(default_factory=set)
     """The tables that may have delete files."""
     _dropped: bool = False
+    _rewritten: bool = False
     _moving: float = 0.0
     """How often a statement beside an open transaction is the maintenance that moves its rows."""
 
@@ -121,6 +122,7 @@ class Writer:
         if statement.kind is Kind.CHANGE and not statement.text.startswith("INSERT"):
             self._deleted_from |= statement.writes
         self._dropped |= statement.text.startswith(("DROP TABLE", "CREATE OR REPLACE TABLE"))
+        self._rewritten |= statement.text == REWRITE
 
     def _statement(self, actor: Actor) -> Statement:
         while True:
@@ -157,6 +159,8 @@ class Writer:
             return False  # DuckDB loses columns of inlined rows
         if statement.text in (MERGE_FILES, REWRITE) and self._dropped:
             return False  # DuckDB forgets dropped tables after a compaction
+        if statement.text == FLUSH and self.inlining and self._rewritten:
+            return False  # DuckDB gives a file that has been rewritten a second delete file
         if "duckdb" in self._open and self.spanning:
             # DuckDB's rules allow a definition change with concurrent row changes, and it gives the rows of a delete file that replaces
             # another the snapshot after the one at which it began.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.places import USUAL_DATABASES, selected_databases
+from tests.places import USUAL_DATABASES, nightly, selected_databases
 
 from .checker import Verdict, check
 from .model import Model
@@ -66,7 +66,7 @@ def database(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("lines", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("first", ["A", "B"])
+@pytest.mark.parametrize("first", ["A", *nightly("B")])
 def test_transactions_that_read_what_the_other_changes(
     player: Player, model: Model, isolation_level: str, lines: tuple[str, ...], first: str
 ) -> None:

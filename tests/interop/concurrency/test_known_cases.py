@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
+
+from tests.places import FULL_MATRIX, USUAL_DATABASES
 
 from .checker import check
 from .model import Model
@@ -16,6 +20,15 @@ DAY = "CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM u WHERE n = 1"
 APPEND = "INSERT INTO t (id, n) SELECT id, n FROM"
 in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files", "inlined"])
 """For cases that depend on where rows are stored."""
+
+
+@pytest.fixture(params=USUAL_DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """The catalog database; in `make test` half of the cases run on each, and random histories on both."""
+    number = zlib.crc32(request.node.name.replace(str(request.param), "").encode()) % len(USUAL_DATABASES)
+    if not FULL_MATRIX and request.param_index != number:
+        pytest.skip("NIGHTLY: on this database in `make test-all` (DUCKLAKE_TEST_MATRIX=full)")
+    return str(request.param)
 
 
 def assert_accepted(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
