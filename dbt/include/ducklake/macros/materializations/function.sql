@@ -2,7 +2,7 @@
   A function is stored in the lake as Spark's SQL, and every session and later run finds it by its name. DuckDB does not see it, because
   its macros are another dialect.
 #}
-{% materialization function, adapter='ducklake', supported_languages=['sql'] %}
+{% materialization function, adapter='ducklake', supported_languages=['sql', 'python', 'javascript'] %}  {#- dbt's names; the others are refused -#}
 
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set target_relation = this.incorporate(type=this.Function) -%}
