@@ -147,9 +147,16 @@ def run(project: Project, case: Case, tests: Path | None = None) -> tuple[int, s
             raise
     found = json.loads(results.read_text())["results"]
     manifest = json.loads((project.folder / "target" / "manifest.json").read_text())
-    nodes = manifest["nodes"] | manifest["unit_tests"]
-    failed = {nodes[result["unique_id"]]["name"] for result in found if result["status"] in ("error", "fail")}
-    return sum(result["status"] in ("success", "pass", "warn") for result in found), failed
+    nodes, unit_tests = manifest["nodes"], manifest["unit_tests"]
+    failed = {result["unique_id"] for result in found if result["status"] in ("error", "fail")}
+    untested = {unit_tests[each]["model"] for each in failed & set(unit_tests)}
+    # After a failure dbt skips those unit tests of the model that have not begun, in any order, so they count as one.
+    passed = [
+        result["unique_id"]
+        for result in found
+        if result["status"] in ("success", "pass", "warn") and unit_tests.get(result["unique_id"], {}).get("model") not in untested
+    ]
+    return len(passed), {nodes[each]["name"] for each in failed - set(unit_tests)} | {f"unit tests of {model}" for model in untested}
 
 
 def merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,12 +196,12 @@ CASES = {
     ),
     "audit_helper": Case(
         "audit_helper",
-        100,
+        95,
         needs=["dbt_utils"],
         target_type="databricks",
         failed={
-            "quick_are_queries_identical_differences": "the package has this macro for BigQuery and Snowflake only",
-            "unit_compare_classify_struct_identical_values_different_order": "the package skips it on Databricks: a struct has its fields in order",
+            "unit tests of unit_quick_are_queries_identical": "the package has this macro for BigQuery and Snowflake only",
+            "unit tests of unit_compare_classify_struct": "the package skips it on Databricks: a struct has its fields in order",
         },
     ),
     "codegen": Case(
