@@ -80,12 +80,12 @@ def insert_query(session: LakeSession, number: int, _: random.Random) -> None:
 
 
 def merge(session: LakeSession, number: int, chance: random.Random) -> None:
+    matched = chance.randint(0, number)
     for name in ("debit", "credit"):
         session.execute(
-            f"MERGE INTO {name} t USING (SELECT {chance.randint(0, number)} AS number) s ON t.number = s.number "
+            f"MERGE INTO {name} t USING (SELECT {matched} AS number) s ON t.number = s.number "
             "WHEN MATCHED AND t.amount > 5 THEN DELETE WHEN MATCHED THEN UPDATE SET amount = t.amount + 1"
         )
-        chance.seed(number)
     for name in ("debit", "credit"):
         session.execute(f"DELETE FROM {name} WHERE number = {number - 7}")
 
