@@ -153,7 +153,6 @@ def test_by_position_requires_equal_numbers_of_columns() -> None:
         ("ID", []),
         ("nosuch", ["nosuch"]),
         (["id", "`two words`", "x"], ["x"]),
-        (['"id"', '"y"'], ["y"]),
         ("id || name", []),
         ("lower(x)", []),
         (None, []),

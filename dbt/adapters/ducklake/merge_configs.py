@@ -45,7 +45,7 @@ _UPDATE_CONFIGS = (
     "merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", "merge_update_columns_rules",
     "merge_update_columns_default_rule", "delete_condition", *_ALIASES[0],
 )  # fmt: skip
-_PLAIN_KEY = re.compile(r"\s*(?:`([^`]+)`|\"([^\"]+)\"|([^\W\d]\w*))\s*")
+_PLAIN_KEY = re.compile(r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*")
 _UPDATE_SET = re.compile(r"(?is)\s*update\s+set\s+(?!\*)\S")
 
 
@@ -268,5 +268,5 @@ def missing_keys(unique_key: str | Sequence[str] | None, columns: Sequence[str])
     """Return the plain names in a `unique_key` that are not columns, ignoring case."""
     known = {fold(name) for name in columns}
     given = [unique_key] if isinstance(unique_key, str) else list(unique_key or ())
-    names = [match[1] or match[2] or match[3] for match in map(_PLAIN_KEY.fullmatch, given) if match]
+    names = [match[1] or match[2] for match in map(_PLAIN_KEY.fullmatch, given) if match]
     return [name for name in names if fold(name) not in known]

@@ -73,11 +73,15 @@ class TestFunctionIsListed(CanFindScalarFunctionRelation):
     pass
 
 
-class TestHooks:
+class WithPrice:
+    """A project with dbt's function `price_for_xlarge`."""
+
     @pytest.fixture(scope="class")
     def functions(self):
         return {"price_for_xlarge.sql": MY_UDF_SQL, "price_for_xlarge.yml": MY_UDF_YML}
 
+
+class TestHooks(WithPrice):
     @pytest.fixture(scope="class")
     def models(self):
         return {"taken.sql": "{{ config(alias='price_for_xlarge', materialized=var('kind', 'table')) }} select 1 as id"}
@@ -106,11 +110,7 @@ class TestHooks:
         assert project.run_sql("select {schema}.price_for_xlarge(cast(1 as float))", fetch="one") == (2.0,)
 
 
-class TestModelsCallFunctions:
-    @pytest.fixture(scope="class")
-    def functions(self):
-        return {"price_for_xlarge.sql": MY_UDF_SQL, "price_for_xlarge.yml": MY_UDF_YML}
-
+class TestModelsCallFunctions(WithPrice):
     @pytest.fixture(scope="class")
     def models(self):
         return {"prices.sql": "select 2 as price", "doubled.sql": VIEW}

@@ -72,6 +72,14 @@ def test_null_keys_match_only_under_the_behavior_flag(macros: Macros) -> None:
     assert "DBT_INTERNAL_SOURCE.id <=> DBT_INTERNAL_DEST.id" in macros.get_incremental_merge_sql(arguments(macros))
 
 
+def test_a_key_in_double_quotes_is_a_column_everywhere(macros: Macros) -> None:
+    assert macros.key_columns(['"id"', "region", '"a" || "b"']) == ["`id`", "region", '"a" || "b"']
+    macros.config.update(merge_update_columns_default_rule="coalesce")
+    sql = macros.get_incremental_merge_sql(arguments(macros, unique_key='"id"'))
+    assert "`id` = DBT_INTERNAL_SOURCE.`id`" in sql, "the default rule does not apply to keys"
+    assert "`amount` = coalesce(DBT_INTERNAL_SOURCE.`amount`, DBT_INTERNAL_DEST.`amount`)" in sql
+
+
 def test_merge_updates_only_the_columns_of_merge_update_columns(macros: Macros) -> None:
     macros.config["merge_update_columns"] = ["amount"]
 

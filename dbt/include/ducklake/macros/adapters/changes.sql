@@ -54,9 +54,9 @@
 
 
 {#
-  dbt's macro with one more reason against a full refresh: `dbt retry` of a microbatch model must not replace the batches that succeeded, as
-  it would because dbt does not tell the first batch that it is not the first. And one more for it: the changes of an input since the model's last commit are not known, for example
-  because the input was dropped and created again. `is_incremental()` calls it, so the model's query is then that of a full build.
+  dbt's macro with two more rules. There is no full refresh if `dbt retry` runs the failed batches of a microbatch model, because it would
+  replace those that succeeded. There is one if the changes of an input since the model's last commit are not known, for example because the
+  input was dropped and created again. `is_incremental()` calls this macro, so the model's query is then that of a full build.
 #}
 {% macro should_full_refresh() %}
   {%- set wanted = config.get('full_refresh') -%}

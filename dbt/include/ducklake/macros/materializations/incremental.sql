@@ -13,7 +13,7 @@
   {%- set query = compiled_code -%}
   {%- do source_kind() -%}
   {%- if strategy in ('merge', 'default', 'changes') -%}
-    {%- do adapter.check_merge_configs(merge_configs(), config.get('unique_key'), model.config | list, strategy) -%}
+    {%- do adapter.check_merge_configs(merge_configs(), key_columns(config.get('unique_key')), model.config | list, strategy) -%}
   {%- endif -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
@@ -53,7 +53,7 @@
   {%- endcall %}
   {% do answer_for_python('build') %}
   {% if rebuild and strategy in ('merge', 'delete+insert', 'changes', 'default') %}
-    {% do adapter.check_unique_key(target_relation, config.get('unique_key')) %}
+    {% do adapter.check_unique_key(target_relation, key_columns(config.get('unique_key'))) %}
   {% endif %}
 
   {% do set_positions(target_relation, rebuild) %}

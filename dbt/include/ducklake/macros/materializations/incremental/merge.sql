@@ -4,7 +4,7 @@
   dbt, dbt-duckdb, dbt-databricks and dbt-athena, with their names.
 #}
 {% macro ducklake__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates=none) -%}
-  {%- set configs = merge_configs() -%}
+  {%- set configs, unique_key = merge_configs(), key_columns(unique_key) -%}
   {%- do adapter.check_merge_configs(configs, unique_key, model.config | list) -%}
   {%- set update_columns = get_merge_update_columns(configs.merge_update_columns, configs.merge_exclude_columns, dest_columns) -%}
   {%- set plan = adapter.merge_plan(configs, unique_key, update_columns | list, dest_columns | map(attribute='name') | list, source) -%}
