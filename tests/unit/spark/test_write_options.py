@@ -21,6 +21,11 @@ def test_options_of_the_lake_are_passed_on_to_spark() -> None:
     assert "fs.file.impl" not in spark_options(options, local=False)
 
 
+def test_row_groups_have_the_size_that_suits_each_writer_if_the_lake_sets_none() -> None:
+    assert spark_options(WriteOptions(), local=True)["parquet.block.row.count.limit"] == "524288"
+    assert arrow_options(WriteOptions())["row_group_size"] == 122880  # as DuckDB's
+
+
 def test_lz4_is_the_raw_format_as_in_duckdb() -> None:
     assert spark_options(WriteOptions(compression="lz4"), local=True)["compression"] == "lz4_raw"
     assert arrow_options(WriteOptions(compression="lz4"))["compression"] == "lz4_raw"
@@ -44,8 +49,8 @@ def test_extra_options_have_precedence() -> None:
     assert spark_options(WriteOptions(extra={"parquet.writer.version": "v2"}), local=True)["parquet.writer.version"] == "v2"
 
 
-@pytest.mark.parametrize(("size", "spark", "warns"), [(1000, "4.0.5", True), (122880, "4.0.5", False), (1000, "4.1.0", False)])
-def test_an_old_spark_that_ignores_the_rows_of_a_row_group_is_a_warning(size: int, spark: str, warns: bool) -> None:
+@pytest.mark.parametrize(("size", "spark", "warns"), [(1000, "4.0.5", True), (None, "4.0.5", False), (1000, "4.1.0", False)])
+def test_an_old_spark_that_ignores_the_rows_of_a_row_group_is_a_warning(size: int | None, spark: str, warns: bool) -> None:
     message = ignored_option(WriteOptions(row_group_size=size), lambda: spark)
     assert (message is not None) == warns
     if message is not None:

@@ -355,6 +355,10 @@ Filters = Sequence[ColumnFilter] | Callable[[], Sequence[ColumnFilter]]
 """A row must pass all of these filters. A function that computes them is called only if the table has more than one file."""
 
 
+ROW_GROUP_ROWS = 122_880
+"""DuckDB's default for the maximum number of rows in a row group."""
+
+
 @dataclass(frozen=True)
 class WriteOptions:
     """The options for writing data files, from `ducklake_metadata`; the narrowest scope wins (specification: "Configuration")."""
@@ -362,8 +366,8 @@ class WriteOptions:
     compression: str = "snappy"
     compression_level: int | None = None
     parquet_version: int = 1
-    row_group_size: int = 122880
-    """The maximum number of rows in a row group."""
+    row_group_size: int | None = None
+    """The maximum number of rows in a row group; None if the lake leaves it to the writer."""
     row_group_size_bytes: int | None = None
     """The maximum size of a row group in bytes; None for no limit."""
     target_file_size: int = 512 * 1024 * 1024

@@ -18,7 +18,6 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
         "parquet_compression": "snappy",
         "parquet_version": "V1",
-        "parquet_row_group_size": "122880",
         "target_file_size": "536870912",
         "data_inlining_row_limit": "10",
         "require_commit_message": "false",
@@ -145,6 +144,7 @@ class Options:
         version = (text("parquet_version") or "V1").strip().upper().removeprefix("V")
         if version not in ("1", "2"):
             raise LakeError(f"option parquet_version of the lake has the value {version!r}; it can be V1 or V2")
+        group_rows = number("parquet_row_group_size") or None
         group_bytes = number("parquet_row_group_size_bytes")
         encrypted = truth(self.get("encrypted"))
         hive = text("hive_file_pattern") if not encrypted else self.stored("hive_file_pattern", schema_id=schema_id, table_id=table_id)
@@ -155,7 +155,7 @@ class Options:
             compression=(text("parquet_compression") or "snappy").lower(),
             compression_level=number("parquet_compression_level"),
             parquet_version=int(version),
-            row_group_size=min(number("parquet_row_group_size") or 122880, _MAX_ROWS),
+            row_group_size=None if group_rows is None else min(group_rows, _MAX_ROWS),
             row_group_size_bytes=group_bytes if group_bytes is not None and 0 < group_bytes < _MAX_BYTES else None,
             target_file_size=min(number("target_file_size") or 512 * 1024 * 1024, _MAX_BYTES),
             hive_file_pattern=truth(hive),  # by default not in an encrypted lake, because directories show values

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ...errors import StatementError
-from ...format.files import WriteOptions
+from ...format.files import ROW_GROUP_ROWS, WriteOptions
 from ...format.identifiers import double_quoted, duckdb_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
@@ -44,7 +44,7 @@ def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schem
     if options.compression_level is not None and codec == "zstd":
         chosen.append(f"COMPRESSION_LEVEL {options.compression_level}")
     ids = ", ".join(f"{duckdb_literal(column.name)}: {_ids(column)}" for column in columns)
-    return Format(select, f"{{{ids}}}", ", ".join(chosen), options.row_group_size, options.row_group_size_bytes, schema)
+    return Format(select, f"{{{ids}}}", ", ".join(chosen), options.row_group_size or ROW_GROUP_ROWS, options.row_group_size_bytes, schema)
 
 
 def _ids(column: Column) -> str:
