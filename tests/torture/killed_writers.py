@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -200,14 +200,25 @@ class Started:
         self.process.join(TIMEOUT_SECONDS)
 
 
-def one_kill(writer: Started, place: CatalogPlace, committed: int, longest: float, chance: random.Random) -> tuple[int, str]:
-    """Have a writer work for a random time, kill it, and return the number of transactions that are in the lake, and what happened."""
+def one_kill(writer: Started, place: CatalogPlace, committed: int, seconds: deque[float], chance: random.Random) -> tuple[int, str]:
+    """Have a writer work for a random time, kill it, and return the number of transactions that are in the lake, and what happened.
+
+    Args:
+        writer: the writer.
+        place: the lake.
+        committed: the number of transactions in the lake.
+        seconds: how long transactions took lately; the writer's are added. It is killed within about that time.
+        chance: random choices.
+    """
     writer.pipe.send(committed + 1)
-    reports = []
+    reports, begun_at = [], time.monotonic()
     for _ in range(2 * chance.randint(0, 3) + 1):
         assert writer.pipe.poll(TIMEOUT_SECONDS)
         reports.append(writer.pipe.recv())
-    time.sleep(chance.random() * longest)
+        if reports[-1] == COMMITTED:
+            seconds.append(time.monotonic() - begun_at)
+        begun_at = time.monotonic()
+    time.sleep(chance.random() * 1.3 * chance.choice(seconds))
     writer.kill(chance.random() < 0.5)
     with suppress(EOFError, OSError):  # it may have been killed within a report
         while True:
@@ -226,11 +237,12 @@ def one_kill(writer: Started, place: CatalogPlace, committed: int, longest: floa
 @pytest.mark.parametrize("kinds", ["without", "with"])
 def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, database: str, kinds: str) -> None:
     chance, outcomes, committed = random.Random(SEED), Counter[str](), 0
-    kills, writers, longest = (KILLS, WITHOUT_SPARK, 0.05) if kinds == "without" else (SPARK_KILLS, WITH_SPARK, 1.5)
+    kills, writers, first = (KILLS, WITHOUT_SPARK, 0.05) if kinds == "without" else (SPARK_KILLS, WITH_SPARK, 1.5)
+    seconds = deque([first], maxlen=20)
     started = Started(place, writers, chance)
     for _ in range(kills):
         writer, started = started, Started(place, writers, chance)  # the next one starts its Spark while this one works
-        committed, outcome = one_kill(writer, place, committed, longest, chance)
+        committed, outcome = one_kill(writer, place, committed, seconds, chance)
         outcomes[outcome] += 1
     started.kill(everything=False)  # its Java ends with it
     with oracle.connect(place) as connection:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, bindparam, select
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.expression import CompoundSelect
@@ -22,8 +22,9 @@ from ..store.dialects import CatalogDialect
 from .file_rows import column_stats
 from .prefilter import Prefilter, ScanFilters
 
-_MAX_IDS = 500
-"""Up to this number of files, a query lists their ids."""
+_MAX_IDS = 5000
+"""Up to this number of files, a query lists their ids, which is faster than finding them again. They are literals, because SQLite before 3.32
+takes 999 parameters."""
 
 Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
 """Ids of data files, or a query of them."""
@@ -99,7 +100,8 @@ class Pruning(ScanFilters):
         }
 
     def _of_files(self, source: MetadataTable, ids: Ids) -> Select[Any]:
-        return select(source).where(source.c.table_id == self.table.table_id, source.c.data_file_id.in_(ids))
+        listed = bindparam("ids", ids, expanding=True, literal_execute=True) if isinstance(ids, list) else ids
+        return select(source).where(source.c.table_id == self.table.table_id, source.c.data_file_id.in_(listed))
 
 
 def prune(
