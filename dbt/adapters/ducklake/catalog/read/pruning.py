@@ -23,8 +23,10 @@ from .file_rows import column_stats
 from .prefilter import Prefilter, ScanFilters
 
 _MAX_IDS = 5000
-"""Up to this number of files, a query lists their ids, which is faster than finding them again. They are literals, because SQLite before 3.32
-takes 999 parameters."""
+"""Up to this number of files, a query lists their ids, which is faster than finding them again.
+
+They are literals, because SQLite before 3.32 takes only 999 parameters.
+"""
 
 Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
 """Ids of data files, or a query of them."""
