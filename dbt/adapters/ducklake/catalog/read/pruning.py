@@ -102,7 +102,7 @@ class Pruning(ScanFilters):
         }
 
     def _of_files(self, source: MetadataTable, ids: Ids) -> Select[Any]:
-        listed = bindparam("ids", ids, expanding=True, literal_execute=True) if isinstance(ids, list) else ids
+        listed: Any = bindparam("ids", ids, expanding=True, literal_execute=True) if isinstance(ids, list) else ids
         return select(source).where(source.c.table_id == self.table.table_id, source.c.data_file_id.in_(listed))
 
 

@@ -14,8 +14,8 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
-from .connect import connect
-from .jvm import Jvm
+from .connect import connect, is_connect
+from .jvm import Jvm, end_accumulators
 from .kept import Lease, context_of, leave, separate_workers
 from .launch import forget_jvm, has_foreign_settings, launch, running_jvm
 from .settings import SparkSettings
@@ -141,6 +141,8 @@ class Application:
             self.process = None
         else:
             with contextlib.suppress(Exception):
+                if not is_connect(base):
+                    end_accumulators(base.sparkContext)
                 base.stop()
 
     def _end_early_start(self) -> None:

@@ -11,8 +11,10 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -246,6 +248,20 @@ def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int,
     data = address.read_bytes()
     (port, length), text = struct.unpack("!ii", data[:8]), data[8:]
     return port, text[:length].decode()
+
+
+def end_accumulators(context: Any) -> None:
+    """End the server of a SparkContext's accumulators, which PySpark waits for up to half a second, in the background.
+
+    A Unix socket is a file, so that its server is waited for.
+    """
+    server, context._accumulatorServer = context._accumulatorServer, None
+    if server is None:
+        return
+    if server.address_family in (socket.AF_INET, socket.AF_INET6):
+        threading.Thread(target=server.shutdown, name="dbt-ducklake-accumulators", daemon=True).start()
+    else:
+        server.shutdown()
 
 
 def cache_names(jvm: Any) -> None:

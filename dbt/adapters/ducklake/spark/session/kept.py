@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from ...errors import ConfigurationError
 from .java import Java, cache_directory
-from .jvm import Jvm, spark_home, spawn
+from .jvm import Jvm, end_accumulators, spark_home, spawn
 from .temporary_folder import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def leave(lease: Lease) -> None:
             session.catalog.dropGlobalTempView(row.viewName)
         for worker in jvm.java.lang.ProcessHandle.current().children().toArray():
             worker.destroy()  # Python workers of this command
-        context._accumulatorServer.shutdown()
+        end_accumulators(context)
         lease.end()
     except Exception as error:
         logger.debug(f"The kept Spark ends: {type(error).__name__}: {error}")
