@@ -7,6 +7,7 @@ from dbt.include import ducklake
 
 from .connections import DuckLakeConnectionManager
 from .credentials import DuckLakeCredentials
+from .garbage import exempt_modules
 from .impl import DuckLakeAdapter
 from .target_type import add_macro_prefix
 
@@ -20,3 +21,4 @@ Plugin = AdapterPlugin(
 )
 
 add_macro_prefix(FACTORY)
+exempt_modules()

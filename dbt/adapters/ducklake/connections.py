@@ -24,6 +24,7 @@ from dbt import selected_resources
 from .credentials import DuckLakeCredentials
 from .cursor import CommitOutcome, LakeCursor, LakeHandle
 from .errors import CancelledError, ConfigurationError, DuckLakeError
+from .garbage import importing
 from .provenance import provenance_of
 from .publish_plans import plans, require_hook
 from .publishing import RUN, Publishing, limits_passed, names, publish_run, publish_tested
@@ -166,7 +167,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """
         with self.lock:
             if self._lake is None:
-                from .session import Lake
+                with importing():
+                    from .session import Lake
 
                 stages = self.publishing.stages(self.profile)
                 try:
