@@ -17,7 +17,7 @@ def exempt_modules() -> None:
 
     Programs that run dbt in their own process (`dbtRunner`) have other objects, which stay as they are.
     """
-    if Path(sys.argv[0]).stem == "dbt":
+    if sys.argv and Path(sys.argv[0]).stem == "dbt":
         gc.freeze()
 
 
