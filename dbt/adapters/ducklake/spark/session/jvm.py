@@ -255,8 +255,8 @@ def end_accumulators(context: Any) -> None:
 
     A Unix socket is a file, so that its server is waited for.
     """
-    server, context._accumulatorServer = context._accumulatorServer, None
-    if server is None:
+    server, context._accumulatorServer = getattr(context, "_accumulatorServer", None), None
+    if server is None:  # as after a stop
         return
     if server.address_family in (socket.AF_INET, socket.AF_INET6):
         threading.Thread(target=server.shutdown, name="dbt-ducklake-accumulators", daemon=True).start()
