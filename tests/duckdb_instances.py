@@ -1,4 +1,4 @@
-"""DuckDB with extensions from the package registry: the reference implementation that tests compare with."""
+"""DuckDB with extensions that pip installed from PyPI: the reference implementation that tests compare with."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def open_duckdb(*extensions: str, database: str = ":memory:", threads: int = 1) 
     Args:
         extensions: Names, such as `ducklake`.
         database: Path of a file, which is created if it does not exist.
-        threads: Number of worker threads of the instance. With one, small statements take half of the processor time.
+        threads: Number of worker threads of the instance. With one thread, small statements take half the CPU time.
     """
-    # pip verified the packages. Checking the signature of 80 MB again takes longer than most tests.
+    # Unsigned: pip has verified the packages, and checking the signatures of 80 MB at each LOAD takes longer than most tests.
     connection = duckdb.connect(database, config={"threads": threads, "allow_unsigned_extensions": "true"})
     for extension in extensions:
         _install(extension)
@@ -26,6 +26,6 @@ def open_duckdb(*extensions: str, database: str = ":memory:", threads: int = 1) 
 
 @functools.cache
 def _install(extension: str) -> None:
-    """Copy an extension from its package to DuckDB's folder."""
+    """Copy an extension from its package to DuckDB's extension directory."""
     with duckdb.connect() as connection:
         import_extension(extension, con=connection)

@@ -1,4 +1,4 @@
-"""Operations of a lake: with run-operation, in hooks and in models."""
+"""Operations of a lake: by `dbt run-operation`, by the command `ducklake`, in hooks and in models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def operation(name: str, **arguments: Any) -> str:
 
 
 class TestOperations:
-    def test_each_operation_has_the_described_effect(self, project: Any, tmp_path: Path) -> None:
+    def test_operations_run_and_print_their_results(self, project: Any, tmp_path: Path) -> None:
         for number in range(3):
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         assert "orders" in operation("ducklake_table_info")
@@ -64,7 +64,7 @@ class TestOperations:
         assert project.run_sql("select count(*) from lake.snapshots()", fetch="one") == (1,)
 
     @pytest.mark.usefixtures("project")
-    def test_wrong_arguments_are_refused_with_the_correct_ones(self) -> None:
+    def test_the_error_says_which_argument_is_wrong_or_missing(self) -> None:
         arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
         _, output = run_dbt_and_capture(arguments, expect_pass=False)
         assert "delete_threshold must be a fraction of rows, from 0 to 1, not 7" in output
@@ -87,8 +87,8 @@ class TestCommandLine:
             return found
 
         assert ducklake("sql", "select count(*) as n, max(v) as v from orders") == [{"n": 3, "v": "x"}]
-        of_first = "select rows_inserted, changes from lake.history('orders') order by snapshot_id limit 1"
-        assert ducklake("sql", of_first) == [{"rows_inserted": 1, "changes": ["create", "insert"]}]
+        first_change = "select rows_inserted, changes from lake.history('orders') order by snapshot_id limit 1"
+        assert ducklake("sql", first_change) == [{"rows_inserted": 1, "changes": ["create", "insert"]}]
         assert {row["node_id"] for row in ducklake("history", "orders")} == {"model.test.orders"}
         assert "flush_inlined_data" in {row["step"] for row in ducklake("checkpoint")}
         assert {row["commit_message"] for row in ducklake("snapshots")} == {"ducklake checkpoint"}
@@ -107,10 +107,12 @@ class TestInModelsAndHooks:
     def test_operations_are_sql_in_models_and_hooks(self, project: Any) -> None:
         run_dbt(["run", "--select", "orders"])
         run_dbt(["run", "--select", "orders", "--vars", "{n: 2}"])
-        first = project.run_sql(
-            "select min(snapshot_id) from lake.snapshots() where cardinality(changes) > 0 and snapshot_id > 1", fetch="one"
+        (first,) = (
+            project.run_sql(  # the snapshot of the first build: the first with changes after those that create the lake and the schema
+                "select min(snapshot_id) from lake.snapshots() where cardinality(changes) > 0 and snapshot_id > 1", fetch="one"
+            )
         )
-        run_dbt(["run", "--select", "changes before hooked", "--vars", f"{{version: {first[0]}}}"])
+        run_dbt(["run", "--select", "changes before hooked", "--vars", f"{{version: {first}}}"])
         assert project.run_sql("select n from {schema}.changes", fetch="one") == (2,)
         assert project.run_sql("select n from {schema}.before", fetch="one") == (1,)
         messages = project.run_sql("select commit_message from lake.snapshots()", fetch="all")

@@ -1,4 +1,4 @@
-"""The reference implementation: DuckDB with its ducklake extension, both from the package registry."""
+"""The reference implementation: DuckDB with its ducklake extension, both from PyPI."""
 
 from __future__ import annotations
 

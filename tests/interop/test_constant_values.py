@@ -1,4 +1,4 @@
-"""INSERT of constants without Spark stores what Spark stores: values, statistics, and errors where Spark has errors."""
+"""An INSERT of constants without Spark stores the values and statistics that Spark would store, and fails where Spark fails."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 
+# The groups have no meaning; they keep the lines short.
 LITERALS = [
     *("NULL", "TRUE", "false", "0", "-0", "+7", "- 5", "127", "128", "-128", "32767", "-32769", "2147483647", "-2147483648", "2147483648"),
     *(
@@ -136,21 +137,45 @@ TYPES = [
     ),
     *nightly("TINYINT", "SMALLINT", "DECIMAL(38, 10)"),
 ]
-UTC = Clock(datetime.now(timezone.utc), zone_is_utc=True)
+UTC_CLOCK = Clock(datetime.now(timezone.utc), zone_is_utc=True)
 
 
 def is_computed(literal: str, kind: str) -> bool:
-    """Return whether a literal is stored in a column of a type without Spark."""
+    """Return whether the value of a literal in a column of this type is computed without Spark."""
     found = constant(literal)
+    if found is None:
+        return False
     try:
-        return found is not None and len(column_values([found], *assign_ids([Field("c", parse_type(kind))], 1), UTC)) == 1
+        column_values([found], *assign_ids([Field("c", parse_type(kind))], 1), UTC_CLOCK)
     except NeedsSparkError:
         return False
+    return True
+
+
+@pytest.fixture
+def without_spark(both: Both, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function that runs an INSERT, and fails if Spark was needed."""
+    original = run_rows.insert_constants
+
+    def run(statement: str) -> None:
+        counts: list[int | None] = []
+
+        def recorded(*arguments: Any) -> int | None:
+            counts.append(original(*arguments))
+            return counts[-1]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run_rows, "insert_constants", recorded)
+            both.spark(statement)
+        assert counts, "the statement was not taken for an INSERT of constants"
+        assert None not in counts, "Spark ran the statement"
+
+    return run
 
 
 @pytest.fixture
 def by_spark(both: Both, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a statement with Spark."""
+    """A function that runs an INSERT in Spark, even if all its values are constants."""
 
     def run(statement: str) -> None:
         with monkeypatch.context() as patch:
@@ -161,7 +186,7 @@ def by_spark(both: Both, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def stored(both: Both, table: str) -> Any:
-    """Return the rows of a table, which both sides read alike, and its statistics."""
+    """Return the rows of a table, which must be equal for DuckDB and us, and its statistics."""
     both.duckdb("USE lake")
     statistics = both.duck.execute(
         "SELECT column_id, contains_null, contains_nan, min_value, max_value FROM __ducklake_metadata_lake.ducklake_table_column_stats s "
@@ -171,18 +196,18 @@ def stored(both: Both, table: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_literal_has_sparks_value(both: Both, by_spark: Any, kind: str) -> None:
+def test_literals_computed_without_spark_have_sparks_values(both: Both, without_spark: Any, by_spark: Any, kind: str) -> None:
     literals = [each for each in LITERALS if is_computed(each, kind)]
     assert len(literals) > 2
     columns = ", ".join(f"c{index} {kind}" for index in range(len(literals)))
     for limit in (0, 10):
         both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
-        for table, run in (("here", both.spark), ("there", by_spark)):
+        for table, run in (("here", without_spark), ("there", by_spark)):  # computed in this process, and by Spark
             both.spark(f"CREATE OR REPLACE TABLE {table}_{limit} ({columns})")
             run(f"INSERT INTO {table}_{limit} VALUES ({', '.join(literals)})")
-        (ours,), (theirs,) = stored(both, f"here_{limit}")[0], stored(both, f"there_{limit}")[0]
-        assert list(zip(map(repr, ours), literals, strict=True)) == list(zip(map(repr, theirs), literals, strict=True))
-    assert stored(both, "here_10") == stored(both, "there_10")
+        ((here,), here_statistics), ((there,), there_statistics) = stored(both, f"here_{limit}"), stored(both, f"there_{limit}")
+        assert list(zip(map(repr, here), literals, strict=True)) == list(zip(map(repr, there), literals, strict=True))
+        assert here_statistics == there_statistics
 
 
 STATEMENTS = [
@@ -211,7 +236,7 @@ STATEMENTS = [
 
 
 @pytest.mark.parametrize("limit", [*nightly(0), 10])
-def test_statements_have_the_same_rows_and_errors(both: Both, by_spark: Any, limit: int) -> None:
+def test_statements_insert_the_rows_and_raise_the_errors_of_spark(both: Both, by_spark: Any, limit: int) -> None:
     both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
     for table in ("here", "there"):
         both.spark(
@@ -225,7 +250,7 @@ def test_statements_have_the_same_rows_and_errors(both: Both, by_spark: Any, lim
             try:
                 outcomes.append(run(f"INSERT INTO {table} {named}"))
             except DuckLakeError as error:
-                message = re.sub(r"#\d+", "", str(error))  # Spark numbers its columns
+                message = re.sub(r"#\d+", "", str(error))  # expression ids such as a#12 differ between runs
                 outcomes.append((type(error), message.replace("main.there", "main.here").replace("into there", "into here")))
         assert outcomes[0] == outcomes[1], statement
     assert stored(both, "here") == stored(both, "there")
@@ -255,16 +280,16 @@ def test_the_session_decides_what_a_literal_means(both: Both, by_spark: Any) -> 
 
 
 @pytest.mark.parametrize(("kind", "unit"), [("TIMESTAMP_S", 1_000_000), ("TIMESTAMP_MS", 1000)])
-def test_halves_before_1970_are_rounded_as_duckdb_rounds_them(both: Both, kind: str, unit: int) -> None:
+def test_halves_are_rounded_as_duckdb_rounds_them_also_before_1970(both: Both, kind: str, unit: int) -> None:
     both.spark("SET TIME ZONE 'Asia/Tokyo'")
     micros = [sign * each for sign in (-1, 1) for each in (unit // 2 - 1, unit // 2, unit // 2 + 1, 3 * unit // 2, unit)]
     texts = [str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=each)) for each in micros]
-    both.spark(f"CREATE TABLE t (x {kind}, n INT)")
+    both.spark(f"CREATE TABLE t (x {kind}, writer INT)")
     both.spark("INSERT INTO t VALUES " + ", ".join(f"(TIMESTAMP_NTZ '{text}', 1)" for text in texts))
     both.spark("INSERT INTO t SELECT TIMESTAMP_NTZ '1970-01-01' + make_dt_interval(0, 0, 0, n / 1000000BD), 2 FROM VALUES "
                + ", ".join(f"({each})" for each in micros) + " AS v(n)")  # fmt: skip
     cast = " UNION ALL ".join(f"SELECT TIMESTAMP '{text}'::{kind} AS x" for text in texts)
     for writer in (1, 2):
-        assert both.rows(f"SELECT CAST(x AS TIMESTAMP) AS x FROM t WHERE n = {writer}", f"SELECT x FROM t WHERE n = {writer}") == sorted(
-            both.duck.execute(f"SELECT x::TIMESTAMP FROM ({cast})").fetchall()
-        )
+        assert both.rows(
+            f"SELECT CAST(x AS TIMESTAMP) AS x FROM t WHERE writer = {writer}", f"SELECT x FROM t WHERE writer = {writer}"
+        ) == sorted(both.duck.execute(f"SELECT x::TIMESTAMP FROM ({cast})").fetchall())

@@ -214,8 +214,14 @@ MERGE = "MERGE INTO t USING (SELECT 2 AS a, 2 AS b) s ON t.a = s.a WHEN NOT MATC
     [
         ("INSERT INTO t VALUES (1, 2)", "ADD COLUMN c INTEGER", "CREATE OR REPLACE TABLE t AS SELECT b FROM t WHERE b > 0", [(2,)]),
         ("ALTER TABLE t SET PARTITIONED BY (bucket(1, a))", "RESET PARTITIONED BY", MERGE, [(2, 2)]),
+        (
+            "ALTER TABLE t SET PARTITIONED BY (a)",
+            "RESET PARTITIONED BY",
+            "INSERT INTO t SELECT i, i FROM range(20) r(i)",
+            [(i, i) for i in range(20)],
+        ),
     ],
-    ids=["replace", "merge"],
+    ids=["replace", "merge", "insert"],
 )
 def test_duckdb_crashes_when_it_changes_a_table_altered_in_the_same_transaction(
     both: Both, tmp_path: Path, before: str, alter: str, change: str, rows: list[tuple[int, ...]]

@@ -1,4 +1,4 @@
-"""Names that DuckDB distinguishes stay distinct: only the letters A to Z are case-insensitive."""
+"""Names as in DuckDB: only A to Z are case-insensitive, columns may be fully qualified, and views keep their tables' schemas."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ PAIRS = [("straße", "strasse"), ("Ä", "ä"), ("İ", "i̇"), ("ſ", "s")]
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_tables_and_schemas_that_differ_in_non_ascii_case(both: Both, one: str, other: str) -> None:
-    for side, name in ((both.duckdb, one), (both.spark, other)):
+def test_tables_and_schemas_equal_only_by_unicode_case_folding_are_distinct(both: Both, one: str, other: str) -> None:
+    for number, (side, name) in enumerate(((both.duckdb, one), (both.spark, other)), 1):
         quote = '"' if side == both.duckdb else "`"
         side(f"CREATE TABLE {quote}{name}{quote} (a INT)")
         side(f"CREATE SCHEMA {quote}{name}{quote}")
         side(f"CREATE TABLE {quote}{name}{quote}.t (a INT)")
-        side(f"INSERT INTO {quote}{name}{quote} VALUES ({len(name)}), ({len(name)} + 10)")
-        side(f"INSERT INTO {quote}{name}{quote}.t VALUES ({len(name)} + 20)")
-    for name in (one, other):
-        assert both.rows(f'SELECT a FROM "{name}"', f"SELECT a FROM `{name}`") == [(len(name),), (len(name) + 10,)]
-        assert both.rows(f'SELECT a FROM "{name}".t', f"SELECT a FROM `{name}`.t") == [(len(name) + 20,)]
+        side(f"INSERT INTO {quote}{name}{quote} VALUES ({number}), ({number} + 10)")
+        side(f"INSERT INTO {quote}{name}{quote}.t VALUES ({number} + 20)")
+    for number, name in ((1, one), (2, other)):
+        assert both.rows(f'SELECT a FROM "{name}"', f"SELECT a FROM `{name}`") == [(number,), (number + 10,)]
+        assert both.rows(f'SELECT a FROM "{name}".t', f"SELECT a FROM `{name}`.t") == [(number + 20,)]
     both.spark(f"UPDATE `{one}` SET a = 0")
     both.spark(f"DELETE FROM `{other}` WHERE a > 10")
     assert both.rows(f'SELECT a FROM "{one}"', f"SELECT a FROM `{one}`") == [(0,), (0,)]
-    assert both.rows(f'SELECT a FROM "{other}"', f"SELECT a FROM `{other}`") == [(len(other),)]
+    assert both.rows(f'SELECT a FROM "{other}"', f"SELECT a FROM `{other}`") == [(2,)]
     both.spark(f"DROP TABLE `{one}`")
     both.spark(f"DROP SCHEMA `{one}` CASCADE")
-    assert both.rows(f'SELECT a FROM "{other}"', f"SELECT a FROM `{other}`") == [(len(other),)]
-    assert both.rows(f'SELECT a FROM "{other}".t', f"SELECT a FROM `{other}`.t") == [(len(other) + 20,)]
+    assert both.rows(f'SELECT a FROM "{other}"', f"SELECT a FROM `{other}`") == [(2,)]
+    assert both.rows(f'SELECT a FROM "{other}".t', f"SELECT a FROM `{other}`.t") == [(22,)]
 
 
-def test_columns_that_differ_in_non_ascii_case(both: Both) -> None:
+def test_columns_equal_only_by_unicode_case_folding_are_distinct(both: Both) -> None:
     both.duckdb('CREATE TABLE t ("straße" INT, strasse INT)')
     both.duckdb("INSERT INTO t SELECT range, 100 + range FROM range(50)")
     both.duckdb("INSERT INTO t SELECT 1000 + range, 2000 + range FROM range(50)")
@@ -50,8 +50,8 @@ def test_ascii_letters_are_case_insensitive(both: Both) -> None:
         both.spark("CREATE TABLE oRDERS (a INT)")
 
 
-def test_a_view_over_tables_of_one_name_in_two_schemas(both: Both) -> None:
-    """The columns of the view are those of the text that is stored, in which every name has its schema."""
+def test_a_view_joins_tables_with_the_same_name_in_two_schemas(both: Both) -> None:
+    """The view's columns are found in its stored text, which qualifies every table name with its schema."""
     for schema, value in (("a", 1), ("b", 2)):
         both.spark(f"CREATE SCHEMA {schema}")
         both.spark(f"CREATE TABLE {schema}.t AS SELECT {value} AS {schema}_value, 7 AS id")
@@ -63,7 +63,7 @@ def test_a_view_over_tables_of_one_name_in_two_schemas(both: Both) -> None:
     assert both.rows("SELECT * FROM a.own") == [(1, 2)]
 
 
-def test_a_view_over_an_earlier_version_of_a_table_that_is_gone(both: Both) -> None:
+def test_a_view_reads_an_earlier_version_of_a_dropped_table(both: Both) -> None:
     both.spark("CREATE TABLE t AS SELECT 1 AS a")
     snapshot = both.session.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetch()[0][0]
     both.spark("DROP TABLE t")
@@ -71,7 +71,7 @@ def test_a_view_over_an_earlier_version_of_a_table_that_is_gone(both: Both) -> N
     assert both.rows("SELECT * FROM v") == [(1,)]
 
 
-def test_names_of_columns_may_have_more_parts_than_from(both: Both) -> None:
+def test_columns_may_be_qualified_with_more_parts_than_their_table_has_in_from(both: Both) -> None:
     both.duckdb("CREATE SCHEMA s2")
     both.duckdb("CREATE TABLE t (id BIGINT, st STRUCT(a BIGINT))")
     both.duckdb("INSERT INTO t VALUES (1, {'a': 10}), (2, {'a': 20})")
@@ -96,7 +96,7 @@ def test_names_of_columns_may_have_more_parts_than_from(both: Both) -> None:
     assert both.rows("SELECT id FROM t") == [(2,)]
 
 
-def test_assigned_columns_may_have_more_parts_than_their_table(both: Both) -> None:
+def test_assigned_columns_may_be_qualified_with_more_parts_than_their_table(both: Both) -> None:
     both.duckdb("CREATE SCHEMA s2")
     both.duckdb("CREATE TABLE t (id BIGINT, st STRUCT(a BIGINT, b BIGINT))")
     both.duckdb("INSERT INTO t VALUES (1, {'a': 10, 'b': 1}), (2, {'a': 20, 'b': 2})")
@@ -114,11 +114,11 @@ def test_assigned_columns_may_have_more_parts_than_their_table(both: Both) -> No
             both.spark(statement)
 
 
-def test_the_current_lake_and_schema(both: Both) -> None:
+def test_current_schema_and_current_catalog_follow_use(both: Both) -> None:
     both.duckdb("CREATE SCHEMA s2")
     both.duckdb("CREATE TABLE places (a VARCHAR, b VARCHAR)")
     both.spark("CREATE VIEW place AS SELECT current_schema() AS a")
-    both.spark("CREATE TEMPORARY VIEW here AS SELECT current_database() AS a")
+    both.spark("CREATE TEMPORARY VIEW here AS SELECT current_database() AS a")  # in Spark, a database is a schema
     for schema in ("main", "s2"):
         both.duckdb(f"USE lake.{schema}")
         both.spark(f"USE {schema}")

@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.column import DuckLakeColumn
         ("TEXT", "string"),
         ("varchar(20)", "string"),
         ("character varying", "string"),
-        ("int8", "bigint"),
+        ("int8", "bigint"),  # PostgreSQL's name: eight bytes. DuckLake's own int8 has eight bits
         ("INTEGER", "int"),
         ("float8", "double"),
         ("numeric(10, 2)", "decimal(10,2)"),
@@ -44,7 +44,7 @@ def test_types_are_translated_to_spark(written: str, expected: str) -> None:
         ("array<int>", set()),
     ],
 )
-def test_kinds_of_types(type_: str, kinds: set[str]) -> None:
+def test_is_integer_is_float_and_the_others_agree_with_the_type(type_: str, kinds: set[str]) -> None:
     column = DuckLakeColumn("c", type_)
 
     assert {kind for kind in ("integer", "float", "numeric", "number", "string") if getattr(column, f"is_{kind}")()} == kinds
@@ -86,16 +86,16 @@ def test_a_column_expands_to_types_that_the_lake_can_promote_it_to(old: str, new
         ("int", "no such type", False, False),
     ],
 )
-def test_the_order_of_fields_is_compared_apart_from_types(one: str, other: str, same: bool, moved: bool) -> None:
+def test_field_order_is_compared_independently_of_field_types(one: str, other: str, same: bool, moved: bool) -> None:
     assert DuckLakeColumn("c", one).has_same_fields(DuckLakeColumn("c", other)) is same
     assert DuckLakeColumn("c", one).moves_fields(DuckLakeColumn("c", other)) is moved
 
 
-def test_names_are_quoted_with_back_quotes() -> None:
+def test_names_are_quoted_with_backquotes() -> None:
     assert DuckLakeColumn("a `b`", "int").quoted == "`a ``b```"
 
 
-def test_decimals_have_their_parameters() -> None:
+def test_a_decimal_has_its_precision_and_scale() -> None:
     column = DuckLakeColumn.from_description("c", "numeric(10,2)")
 
     assert (column.numeric_precision, column.numeric_scale) == (10, 2)

@@ -57,7 +57,7 @@ def test_a_read_only_lake_is_not_created() -> None:
     assert credentials().lake_settings().creates is True
 
 
-def test_attached_lakes_have_their_own_settings() -> None:
+def test_attached_lakes_have_their_own_settings_and_the_retries_of_the_profile() -> None:
     retries = {"count": 3}
     first, second = (
         credentials(
@@ -105,12 +105,12 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
         ({"retries": {"count": "many"}}, "`retries.count` must be a number"),
         ({"retries": {"connect_attempts": 0}}, "`retries.connect_attempts` must be a whole number, 1 or more"),
         ({"retries": {"count": -1}}, "`retries.count` must be a number that is not negative"),
-        ({"read_only": True, "create_if_not_exists": True}, "contradict each other"),
+        ({"read_only": True, "create_if_not_exists": True}, "`read_only: true` and `create_if_not_exists: true` contradict each other"),
         (
             {"snapshot_version": 3, "create_if_not_exists": True},
             "`snapshot_version` or `snapshot_time` and `create_if_not_exists: true` contradict",
         ),
-        ({"snapshot_version": 3, "snapshot_time": "2026-01-31"}, "cannot be used together"),
+        ({"snapshot_version": 3, "snapshot_time": "2026-01-31"}, "`snapshot_version` and `snapshot_time` cannot be used together"),
         ({"snapshot_time": "yesterday"}, "`snapshot_time` must be a timestamp"),
         ({"attach": [{"path": "x.sqlite"}]}, "`attach`: entry 1: `alias` is missing"),
         ({"attach": [{"alias": "system", "path": "x.sqlite"}]}, "choose another `alias`"),
@@ -135,7 +135,7 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
         ({"path": "ducklake:oracle:x"}, "none of the accepted forms"),
     ],
 )
-def test_the_error_names_a_wrong_field(fields: dict[str, Any], message: str) -> None:
+def test_the_error_names_the_field_that_is_wrong_missing_or_contradictory(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         credentials(**fields)
 
@@ -193,7 +193,7 @@ def test_no_secret_of_the_path_is_shown(path: str) -> None:
         (f"//me:{SECRET}@db/lake", ""),
     ],
 )
-def test_a_path_that_cannot_be_parsed_is_not_shown_behind_its_scheme(path: str, scheme: str) -> None:
+def test_only_the_scheme_is_shown_of_a_path_that_cannot_be_parsed(path: str, scheme: str) -> None:
     assert redacted_path(path) == scheme + "********"
     with pytest.raises(DbtRuntimeError) as caught:
         credentials(path=path)
@@ -219,9 +219,9 @@ def test_a_spark_setting_is_shown_if_its_name_is_harmless() -> None:
         "spark.sql.catalog.other.url": f"jdbc:postgresql://h/x?user=me&pw={SECRET}",
         "spark.jars": f"https://me:{SECRET}@host/a.jar",
         "spark.unknown": SECRET,
-        "spark.redaction.regex": "(?i)secret|dir$",
+        "spark.redaction.regex": "(?i)secret|dir$",  # hides spark.local.dir
         "spark.local.dir": f"/{SECRET}",
-        "spark.hadoop.hadoop.security.sensitive-config-keys": "memory$,other$",
+        "spark.hadoop.hadoop.security.sensitive-config-keys": "memory$,other$",  # hides spark.executor.memory
         "spark.executor.memory": SECRET,
     }
     harmless = {"spark.sql.shuffle.partitions": 7341, "spark.hadoop.fs.s3a.endpoint": "http://minio:9000"}
@@ -264,7 +264,7 @@ def test_values_of_secret_environment_variables_are_hidden_everywhere(monkeypatc
     assert shown.count("*****") == 4
 
 
-def test_debug_shows_only_fields_that_are_set() -> None:
+def test_debug_leaves_out_optional_fields_that_are_not_set() -> None:
     assert list(dict(credentials().connection_info())) == ["database", "schema", "path", "read_only"]
 
 
@@ -284,7 +284,7 @@ def test_debug_shows_only_fields_that_are_set() -> None:
         ({"spark": {"config": [SECRET]}}, "`spark.config` must be a map of names and values, not a list"),
     ],
 )
-def test_a_wrong_type_names_the_field_and_not_its_value(fields: dict[str, Any], message: str) -> None:
+def test_the_error_for_a_wrong_type_names_the_field_without_its_value(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(DbtRuntimeError) as caught:
         credentials(**fields)
     assert message in str(caught.value)
@@ -302,14 +302,14 @@ def test_a_data_path_with_a_secret_is_refused(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["s3://bucket/a:b/", "hdfs://host:8020/x", "abfss://box@account.dfs.core.windows.net/x", "file:///a:b", "C:/x"]
 )
-def test_a_colon_is_not_always_a_secret(path: str) -> None:
+def test_a_data_path_may_contain_a_colon_without_a_secret(path: str) -> None:
     assert credentials(data_path=path).data_path == path
 
 
 # -- target_type ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_type_equals_the_target_type_and_stays_ours() -> None:
+def test_the_type_equals_both_the_target_type_and_ducklake() -> None:
     kind: Any = credentials(target_type="spark").type
     assert kind == "spark"
     assert "spark" == kind  # noqa: SIM300 -- Jinja compares in both directions
@@ -322,6 +322,6 @@ def test_the_type_equals_the_target_type_and_stays_ours() -> None:
     assert credentials().type != "spark"
 
 
-def test_only_adapters_with_sparks_sql_are_target_types() -> None:
+def test_only_adapters_that_use_spark_sql_are_target_types() -> None:
     with pytest.raises(DbtRuntimeError, match="`target_type` must be spark or databricks, not 'postgres'"):
         credentials(target_type="postgres")

@@ -19,7 +19,7 @@ MODULE = re.compile(r"`((?:\w+/)+\w+\.py)`")
 """A module of the package, such as `lake/merge.py`. A name without a folder is not matched, because it can be any file."""
 PROFILE = DOCS / "profile.md"
 VERSIONS = DOCS / "versions.md"
-CONSTRAINT_NAMES = {"Python": "python", "Java": "java", "DuckDB, with its `ducklake` extension": "duckdb"}
+CONSTRAINT_NAMES = {"DuckDB, with its `ducklake` extension": "duckdb"}
 """Name on the versions page → name in `constraints.txt`, if they differ in more than case."""
 
 
@@ -64,7 +64,10 @@ def test_links_between_files_become_links_between_pages() -> None:
     )
     assert site.linked("[`a`](../../README.md#x)", "docs/configs/README.md", pages, "") == "[`a`](../index.md#x)"
     assert site.linked("[a](docs/profile.md) [c](Makefile)", "README.md", pages, None) == "[a](profile.md) [c](Makefile)"
-    assert site.titled("```bash every night\ndbt\n```") == '```bash title="every night"\ndbt\n```'
+
+
+def test_the_words_after_the_language_of_a_code_block_become_its_title() -> None:
+    assert load_module(DOCS / "hooks.py").titled("```bash every night\ndbt\n```") == '```bash title="every night"\ndbt\n```'
 
 
 # -- the pages -----------------------------------------------------------------------------------------------------------------------

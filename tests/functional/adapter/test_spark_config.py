@@ -9,7 +9,7 @@ from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
 SETTINGS = "spark_config={'spark.sql.session.timeZone': 'Asia/Tokyo', 'spark.sql.ansi.enabled': false}"
 ZONE = "select current_timezone() as zone, {} as number"
-NO_NUMBER = "cast('x' as int)"
+NULL_WITHOUT_ANSI = "cast('x' as int)"  # an error in ANSI mode
 PYTHON = """
 def model(dbt, session):
     dbt.config(materialized="table", spark_config={"spark.sql.session.timeZone": "Asia/Tokyo"})
@@ -22,6 +22,7 @@ unit_tests:
   - {name: in_utc, model: c_plain, given: [], expect: {rows: [{zone: UTC, number: 1}]}}
 """
 LOG = "create or replace table {{ this.schema }}.log as select current_timezone() as zone, 1"
+# run_query runs while dbt compiles the model, before pre_model_hook applies spark_config.
 HOOKED = f"{{{{ config(materialized='incremental', {SETTINGS}, pre_hook=\"{LOG}\") }}}} {{% set before = run_query('select 1') %}}"
 
 
@@ -29,8 +30,7 @@ class TestSparkConfig(OnALake):
     @pytest.fixture(scope="class")
     def models(self):
         return {
-            "a_plain.sql": ZONE.format("1"),
-            "b_other.sql": HOOKED + ZONE.format(NO_NUMBER),
+            "b_other.sql": HOOKED + ZONE.format(NULL_WITHOUT_ANSI),
             "c_plain.sql": "{{ config(materialized='table') }}" + ZONE.format("1"),
             "d_python.py": PYTHON,
             "unit_tests.yml": UNIT_TESTS,
@@ -55,10 +55,13 @@ class TestSparkConfig(OnALake):
             ("'spark.executor.memory': '8g'", "spark_config cannot set spark.executor.memory"),
             ("'spark.sql.warehouse.dir': '/tmp'", "spark_config cannot set spark.sql.warehouse.dir"),
             ("'spark.sql.session.timeZone': 'Atlantis'", "spark_config cannot set spark.sql.session.timeZone"),
-            ("'spark.sql.parquet.fieldId.read.enabled': false", "columns are matched by DuckLake's column ids"),
+            (
+                "'spark.sql.parquet.fieldId.read.enabled': false",
+                "spark.sql.parquet.fieldId.read.enabled=false is refused, because columns are matched by",
+            ),
         ],
     )
-    def test_the_error_names_a_setting_that_a_node_cannot_have(self, lake, setting, message):
+    def test_the_error_names_a_setting_that_spark_config_refuses(self, lake, setting, message):
         before = self.newest(lake)
         write_file(f"{{{{ config(materialized='table', spark_config={{{setting}}}) }}}} select 1 as id", "models", "wrong.sql")
         result = run_dbt(["run", "--select", "wrong"], expect_pass=False)

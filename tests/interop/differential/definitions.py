@@ -174,7 +174,7 @@ class Definitions(Maker):
             c for c in table.columns if c.type.name in (*INTEGERS, "varchar", "date", "timestamp", "boolean", "decimal(9,2)", "uuid")
         ]
         if not columns or (not buckets and self.rng.random() < 0.25):
-            return self._alter("partitioning", table, lambda _: "RESET PARTITIONED BY", no_rows=True)
+            return self._alter("reset partitioning", table, lambda _: "RESET PARTITIONED BY", no_rows=True)
         chosen = self.rng.sample(columns, min(len(columns), self.rng.choice((1, 1, 2))))
         keys = [(c, self._transform(c, buckets)) for c in chosen]
 

@@ -21,7 +21,7 @@ from .refusals import is_expected
 from .shape import Shape
 from .sides import DuckDB, Ours, Plain, RefusedError, Side
 from .statements import Statements
-from .words import Statement
+from .words import INSERTING_KINDS, Statement
 
 LIMITS = (None, None, 0, 0, 3, 10, 30)
 REWRITE = "CALL ducklake_rewrite_data_files"
@@ -172,12 +172,15 @@ class Run:
                 return statement
 
     def _would_break(self, statement: Statement) -> bool:
-        """Return whether DuckDB may crash: it replaces a table that its transaction changed, or merges into one that it repartitioned.
+        """Return whether DuckDB may crash, because its transaction has changed the table before. See `test_found_faults`.
 
-        See `test_found_faults`.
+        It may not replace any such table, nor merge into one that it repartitioned, nor write to one whose partition keys it removed.
         """
         kinds = {kind for kind, key in self.changed if key in statement.tables}
-        return (statement.kind == "replace" and bool(kinds)) or (statement.kind == "merge" and "partitioning" in kinds)
+        if statement.kind == "replace":
+            return bool(kinds)
+        unpartitioned = statement.kind in INSERTING_KINDS and "reset partitioning" in kinds
+        return unpartitioned or (statement.kind == "merge" and "partitioning" in kinds)
 
     def _run_statement(self, side: Side, statement: Statement) -> bool:
         text = statement.text(side.dialect)

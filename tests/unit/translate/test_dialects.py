@@ -9,7 +9,8 @@ from dbt.adapters.ducklake.sql.values import Name, Reference
 from dbt.adapters.ducklake.translate.dialects import qualify, to_duckdb, to_spark, untranslatable_part
 
 
-def fill(reference: Reference) -> Name | None:
+def full_name(reference: Reference) -> Name | None:
+    """Return schema and name in this lake; three parts in the lake `Other`; None for `elsewhere`, which is no lake."""
     parts = reference.name.parts
     if parts[0] == "other":
         return Name(("Other", *parts[1:]))
@@ -33,10 +34,10 @@ def fill(reference: Reference) -> Name | None:
     ],
 )
 def test_names_are_written_in_full(text: str, expected: str) -> None:
-    assert qualify(references(text), fill) == expected
+    assert qualify(references(text), full_name) == expected
 
 
-def test_the_placeholder_is_a_name() -> None:
+def test_the_placeholder_of_the_lake_is_parsed_as_a_name() -> None:
     found = references("select {DUCKLAKE_CATALOG}.main.t.a from {DUCKLAKE_CATALOG}.main.t")
     assert [r.name for r in found.references] == [Name(("{DUCKLAKE_CATALOG}", "main", "t"))]
     assert len(found.qualifiers) == 1
@@ -67,7 +68,7 @@ def test_the_placeholder_is_a_name() -> None:
         ("select 'a", None),
     ],
 )
-def test_spark_to_duckdb(text: str, expected: str | None) -> None:
+def test_spark_sql_is_translated_to_duckdb_only_if_the_meaning_is_the_same(text: str, expected: str | None) -> None:
     assert to_duckdb(text) == expected
 
 
@@ -112,7 +113,7 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
         ("SELECT * FROM", None),
     ],
 )
-def test_duckdb_to_spark(text: str, expected: str | None) -> None:
+def test_duckdb_sql_is_translated_to_spark_only_if_the_meaning_is_the_same(text: str, expected: str | None) -> None:
     assert to_spark(text) == expected
 
 
