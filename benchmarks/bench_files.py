@@ -268,7 +268,7 @@ def measure_lists(path: str, rounds: int) -> None:
         ways: dict[str, Callable[[], object]] = {
             "all snapshots": catalog.snapshots,
             "the last ten snapshots": lambda: catalog.snapshots(limit=10),
-            "rows, files and bytes": lambda: catalog.table_facts(catalog.latest(), [table]),
+            "rows, files and bytes": lambda: catalog.table_summaries(catalog.latest(), [table]),
             "all known files": catalog.maintenance.known_files,
             "files to compact": lambda: catalog.reader().compaction_plan(table),
             "changes of 100 snapshots": lambda: catalog.reader().change_plan(table, catalog.latest().snapshot_id - 99),

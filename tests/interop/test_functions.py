@@ -42,6 +42,18 @@ def test_functions_return_the_rows_of_duckdb(shop: Both) -> None:
         assert comparable_rows(shop.session.execute(query).fetch()) == theirs != [], query
 
 
+def test_table_info_lists_the_committed_tables_of_a_schema_that_the_transaction_drops(shop: Both) -> None:
+    query = "SELECT table_name, schema_id FROM ducklake_table_info('lake')"
+    shop.session.begin()
+    shop.spark("DROP SCHEMA `s x` CASCADE")
+    ours = shop.session.execute(query).fetch()
+    shop.session.rollback()
+    shop.duck.execute('BEGIN; DROP SCHEMA lake."s x" CASCADE')
+    theirs = shop.duck.execute(query).fetchall()
+    shop.duck.execute("ROLLBACK")
+    assert sorted(ours) == sorted(theirs) != []
+
+
 def test_functions_can_be_called_joined_and_used_in_views(shop: Both) -> None:
     newest = shop.snapshots() - 1
     assert shop.session.execute("CALL ducklake_current_snapshot('lake')").fetch() == [(newest,)]

@@ -60,8 +60,8 @@ def test_gross_counts_are_not_used_as_row_counts(both: Both) -> None:
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS a FROM range(30)")
     both.duckdb("DELETE FROM t WHERE a < 25")
     assert stored(both, "SELECT record_count FROM ducklake_table_stats") == [(30,)]
-    (facts,) = both.session.catalog.table_facts(both.session.catalog.latest()).values()
-    assert facts.record_count == 5
+    (summary,) = both.session.catalog.table_summaries(both.session.catalog.latest()).values()
+    assert summary.record_count == 5
     assert both.rows("SELECT count(*) FROM t") == [(5,)]
 
 

@@ -154,34 +154,46 @@ def test_duckdb_merges_the_files_of_several_increments(model: Both) -> None:
     assert len(model.rows("SELECT * FROM m")) == 6 + 3 * 5
 
 
+def test_an_input_in_a_schema_with_a_dot_is_found_after_it_was_created_again(model: Both) -> None:
+    for statement in ('CREATE SCHEMA "a.b"', "CREATE TABLE \"a.b\".t AS SELECT 1 AS id, 'x' AS v"):
+        model.duckdb(statement)
+    query = "SELECT id, v FROM ducklake_changes('lake', 'a.b', 't', model => ['lake', 'main', 'm'], full_build => true)"
+    model.session.set_positions(MODEL, query, rebuilt=True)
+    assert model.session.position_problems(MODEL) == []
+    model.duckdb('DROP TABLE "a.b".t')
+    assert model.session.position_problems(MODEL) == ["lake.a.b.t was dropped"]
+    model.duckdb("CREATE TABLE \"a.b\".t AS SELECT 1 AS id, 'x' AS v")
+    assert "the table now named lake.a.b.t is a different one" in model.session.position_problems(MODEL)[0]
+
+
 def test_an_input_that_cannot_be_continued_is_named(model: Both) -> None:
     def problem() -> str:
         ((_, _, found),) = positions(model.session)
         with pytest.raises(StatementError, match="full-refresh") as error:
             model.session.execute(f"SELECT * FROM {CHANGES.format('t', 'false')}")
         assert found in str(error.value)
-        assert model.session.position_obstacles(MODEL) == [found]
-        assert model.session.position_obstacles(MODEL, {("lake", "main.other"), ("more", "main.t")}) == []
+        assert model.session.position_problems(MODEL) == [found]
+        assert model.session.position_problems(MODEL, {("lake", "main.other"), ("more", "main.t")}) == []
         return str(found)
 
-    assert model.session.position_obstacles(MODEL) == []
+    assert model.session.position_problems(MODEL) == []
     model.duckdb("ALTER TABLE t ADD COLUMN w INTEGER")
     assert "columns of lake.main.t have changed" in problem()
     build(model.session, "t")
     model.duckdb("ALTER TABLE t RENAME TO old")
-    assert model.session.position_obstacles(MODEL) == []
+    assert model.session.position_problems(MODEL) == []
     model.duckdb("INSERT INTO old VALUES (7, 'new', 1)")
     assert model.session.execute(f"SELECT id FROM {CHANGES.format('old', 'false')}").fetch() == [(7,)]
     model.duckdb("ALTER TABLE old ADD COLUMN later INTEGER")
-    (found,) = model.session.position_obstacles(MODEL, {("LAKE", "main.OLD")})
+    (found,) = model.session.position_problems(MODEL, {("LAKE", "main.OLD")})
     assert "columns of lake.main.old have changed" in found, "the model reads the renamed table"
     model.duckdb("CREATE TABLE t (id INTEGER, v VARCHAR)")
-    assert "lake.main.t is another table" in problem()
+    assert "the table now named lake.main.t is a different one" in problem()
     build(model.session, "t")
     model.duckdb("DROP TABLE t")
-    assert "was dropped" in model.session.position_obstacles(MODEL)[0]
+    assert "was dropped" in model.session.position_problems(MODEL)[0]
     model.duckdb("CREATE TABLE t (id INTEGER, v VARCHAR)")
-    assert "lake.main.t is another table" in problem()
+    assert "the table now named lake.main.t is a different one" in problem()
     build(model.session, "t")
     model.duckdb("INSERT INTO t VALUES (1, 'a')")
     model.duckdb("CALL ducklake_expire_snapshots('lake', older_than => now())")
@@ -263,7 +275,7 @@ def test_an_input_may_be_in_another_lake(model: Both, catalog: CatalogUnderTest,
         assert session.execute(query.format("false")).fetch() == [(2, "o")]
         assert positions(session) == [("other.main.o", 1, None)]
     with pytest.raises(StatementError, match="a position is of the lake other"):
-        model.session.position_obstacles(MODEL)
+        model.session.position_problems(MODEL)
     ((name, snapshot_id, problem),) = positions(model.session)
     assert (name, snapshot_id) == ("other.main.o", 1)
     assert "the lake other, which the profile does not attach" in problem
@@ -342,7 +354,7 @@ def test_what_records_no_changes_is_refused(model: Both) -> None:
 def test_a_rebuild_without_positions_has_none(model: Both) -> None:
     model.spark("CREATE OR REPLACE TABLE m AS SELECT * FROM t")
     assert positions(model.session) == []
-    assert model.session.position_obstacles(MODEL) is None
+    assert model.session.position_problems(MODEL) is None
 
 
 def test_values_of_every_kind_are_compared(both: Both) -> None:

@@ -84,7 +84,7 @@ def test_every_definition_is_read_at_every_snapshot_and_the_catalog_is_unchanged
                 if hasattr(relation, "columns"):
                     assert [column.name for column in relation.columns] == relations[name]["columns"], (snapshot, name)
         assert len(catalog.snapshots()) == len(any_version.snapshots)
-        assert catalog.table_facts(catalog.latest())
+        assert catalog.table_summaries(catalog.latest())
         assert catalog.options().rows
     assert any_version.content() == before
 

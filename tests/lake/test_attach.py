@@ -157,7 +157,7 @@ def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, pla
             assert rows(past, f"{count} VERSION AS OF {before + 1}") == [(4,)]
             assert rows(past, "SELECT * FROM there.current_snapshot()") == [(before,)]
             for statement in ("DELETE FROM there.main.orders", "CALL ducklake_expire_snapshots('there', versions => [1])"):
-                with pytest.raises(ConfigurationError, match=f"the lake There is opened at its snapshot {before}"):
+                with pytest.raises(ConfigurationError, match=f"the lake There is open at snapshot {before}"):
                     past.execute(statement)
         lake.close_catalogs()
     both.execute("DELETE FROM there.main.orders WHERE customer = 9")
@@ -169,7 +169,7 @@ def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: Spark
     with lake.session() as session:
         session.execute("CREATE TABLE copy AS SELECT * FROM there.main.orders")
         for statement in ("INSERT INTO there.main.orders VALUES (1, 1)", "CREATE SCHEMA there.s", "CHECKPOINT there"):
-            with pytest.raises(ConfigurationError, match="the lake There is opened read-only"):
+            with pytest.raises(ConfigurationError, match="the lake There is open read-only"):
                 session.execute(statement)
         session.execute("DROP TABLE copy")
     lake.close_catalogs()

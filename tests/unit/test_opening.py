@@ -100,3 +100,22 @@ def test_a_command_that_stages_needs_a_manifest_with_the_hook_that_publishes(tmp
         with pytest.raises(FailedToConnectError, match="Parse the project again with the target and the vars of this command"):
             connections.lake()
     assert not (tmp_path / "lake.sqlite").exists()
+
+
+def test_a_lake_on_which_a_command_cannot_stage_is_not_used_without_staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = [RuntimeError("no plan")]
+
+    def plans_once_wrong(*_: Any) -> dict[str, Any]:
+        if errors:
+            raise errors.pop()
+        return {}
+
+    monkeypatch.setattr("dbt.adapters.ducklake.connections.require_hook", lambda _: None)
+    monkeypatch.setattr("dbt.adapters.ducklake.connections.plans", plans_once_wrong)
+    connections = manager(tmp_path, publish="tested")
+    connections.profile.args = SimpleNamespace(which="build", vars={})  # type: ignore[attr-defined]
+    with pytest.raises(RuntimeError, match="no plan"):
+        connections.lake()
+    opened = connections.lake()
+    assert opened.nodes is not None, "the nodes of a later connection are staged"
+    opened.close_catalogs()

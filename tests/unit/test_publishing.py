@@ -12,7 +12,7 @@ from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake import publishing
-from dbt.adapters.ducklake.publishing import Publishing, limits_passed, obstacle, publish_run
+from dbt.adapters.ducklake.publishing import Publishing, obstacle, publish_run, thresholds_reached
 
 
 def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
@@ -183,7 +183,7 @@ COUNTED = ("failures", "should_warn", "should_error")
 def test_a_result_that_dbt_refuses_is_none(names, rows, expected) -> None:
     """Such a test is an error, which dbt reports after its query, so it says nothing about its nodes."""
     as_they_are = [_AsItIs() for _ in names]
-    assert limits_passed(agate.Table(rows, names, as_they_are)) == expected
+    assert thresholds_reached(agate.Table(rows, names, as_they_are)) == expected
 
 
 class _AsItIs(agate.DataType):

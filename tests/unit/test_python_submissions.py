@@ -34,8 +34,8 @@ class FakeSession:
     def sql(self, text: str) -> str:
         return f"lake rows of {text}"
 
-    def bound(self, text: str) -> str:
-        return f"bound {text}"
+    def spark_text(self, text: str) -> str:
+        return f"spark {text}"
 
     def table(self, name: str) -> str:
         return f"lake table {name}"
@@ -60,7 +60,7 @@ def test_the_result_becomes_a_temporary_view() -> None:
 def test_spark_is_a_global_that_sees_the_lake() -> None:
     code = 'def model():\n    return spark.sql("select 1"), spark.sql("select :x", args={"x": 1}), spark.version\nspark.create_temp_view("v", model())'
 
-    assert run(code).views == {"v": [("lake rows of select 1", ("bound select :x", {"x": 1}), "4")]}
+    assert run(code).views == {"v": [("lake rows of select 1", ("spark select :x", {"x": 1}), "4")]}
 
 
 def test_modules_share_nothing() -> None:

@@ -33,7 +33,7 @@ def test_without_a_schema_the_identifier_stands_alone() -> None:
     for each in (relation(schema=None), relation().incorporate(path={"schema": None}), relation().include(schema=False)):
         assert each.render() == "`Orders`"
         assert each.name_parts == ("Orders",)
-        assert each.is_temporary
+        assert each.has_one_part
     assert relation(schema=None).incorporate(path={"schema": "main"}).render() == "`lake`.`main`.`Orders`"
 
 
@@ -46,9 +46,9 @@ def test_the_name_contains_only_the_rendered_parts() -> None:
     temporary = relation().include(database=False, schema=False)
 
     assert temporary.name_parts == ("Orders",)
-    assert temporary.is_temporary
+    assert temporary.has_one_part
     assert relation().name_parts == ("lake", "main", "Orders")
-    assert not relation().is_temporary
+    assert not relation().has_one_part
 
 
 def test_a_pin_is_part_of_every_rendering() -> None:

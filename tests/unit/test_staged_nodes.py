@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import DeleteFile
 from dbt.adapters.ducklake.lake.context import Context
-from dbt.adapters.ducklake.lake.row_changes import end_rows
+from dbt.adapters.ducklake.lake.row_changes import stage_deletes
 from dbt.adapters.ducklake.publishing import publish_tested
 from dbt.adapters.ducklake.session import Lake, LakeSession
 from dbt.adapters.ducklake.session.staged_nodes import NodePlan
@@ -203,7 +203,7 @@ def delete_row(lake: Lake, node: str | None, position: int) -> None:
             table = table_of(transaction, "log")
             plan = transaction.scan_plan(table)
             context = Context(lake.catalog, transaction, session.spark)
-            end_rows(context, table, plan, {plan.files[0].data_file_id: pa.array([position])})
+            stage_deletes(context, table, plan, {plan.files[0].data_file_id: pa.array([position])})
         session.commit()
 
 

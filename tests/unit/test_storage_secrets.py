@@ -122,7 +122,7 @@ def test_keys_are_shown_nowhere() -> None:
 
 
 def test_the_nearest_secret_applies_to_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(s3, "_KNOWN", s3._Known())
+    monkeypatch.setattr(s3, "_SECRETS", s3._Secrets())
     general, raw = S3Secret(region="eu-1"), S3Secret(region="eu-2", scope="s3://raw")
     assert s3.secret_of("raw") is None
     s3.use_secrets([general, raw])

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.ducklake import connections
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 
-NO_RETRY = "Run the command again: `dbt retry` does not build the nodes again"
+NO_RETRY = "Run the command again; `dbt retry` would not rebuild these nodes"
 
 
 @pytest.mark.parametrize(

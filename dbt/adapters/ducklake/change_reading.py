@@ -33,7 +33,7 @@ class ChangeReading(LakeMetadata):
         if key not in self._full_builds:
             manifest = self.connections.manifest
             with self.connections.exception_handler(f"positions of {relation}"):
-                found = self._session().position_obstacles(relation.name_parts, inputs_of(model, manifest))
+                found = self._session().position_problems(relation.name_parts, inputs_of(model, manifest))
             if found is None:  # a wrapper may read changes only sometimes; if it does now, its query fails and asks for a full refresh
                 reads = strategy == "changes" or names_macro(model["raw_code"], READS_CHANGES)
                 found = ["it has not read changes before"] if reads else []

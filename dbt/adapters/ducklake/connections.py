@@ -1,4 +1,4 @@
-"""The connections of dbt: one lake per process, one session per connection, one transaction per node, with dbt's errors and responses."""
+"""dbt's connections: one lake per process, one session per connection, one transaction per node (hooks commit each statement)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .garbage import importing
 from .provenance import provenance_of
 from .publish_plans import plans, require_hook
-from .publishing import RUN, Publishing, limits_passed, names, publish_run, publish_tested
+from .publishing import RUN, Publishing, names, publish_run, publish_tested, thresholds_reached
 from .selection import retried
 from .spark.session.s3_secrets import with_storage
 
@@ -46,8 +46,8 @@ STAGED = " (staged)"
 HOOKS = "master"
 """The connection for the hooks of a command."""
 AUTOCOMMIT_CONNECTIONS = (HOOKS, "macro_")
-"""Prefixes of the connections for hooks and operations. dbt does not commit on these, so each statement commits by itself."""
-_RUN_AGAIN = "Run the command again: `dbt retry` does not build the nodes again"
+"""Prefixes of the names of connections for hooks and operations. dbt never commits on these, so each statement is its own transaction."""
+_RUN_AGAIN = "Run the command again; `dbt retry` would not rebuild these nodes"
 
 
 @dataclass
@@ -55,9 +55,10 @@ class DuckLakeResponse(AdapterResponse):
     """The response to a statement. The commit of a transaction fills in the files that all its statements read and wrote."""
 
     snapshot_id: int | None = None
-    """The snapshot that the statement or its transaction committed. It is None if nothing changed; then the message says so."""
+    """The snapshot that the statement or its transaction committed. None before the commit, if nothing changed, or if the changes are
+    staged; after the commit of a transaction, the message says which."""
     files_read: int | None = None
-    """Number of data files; those of a table count once for each place that names it."""
+    """Number of data files. The files of a table count once for each place in the statement that names the table."""
     bytes_read: int | None = None
     """Size of these files in bytes; Spark reads less if it does not need all columns or row groups."""
     files_written: int | None = None
@@ -81,7 +82,7 @@ class DuckLakeResponse(AdapterResponse):
         return super().__getattribute__(name)
 
     def _on_counts_read(self) -> None:
-        """Do nothing; `set_result` replaces this by a function that records the read."""
+        """Do nothing; `set_result` replaces this with a function that records the read."""
 
     def set_result(self, result: Result) -> None:
         """Fill in the message and the number of changed rows."""
@@ -130,7 +131,14 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         return selected_resources.SELECTED_RESOURCES if self._retried is None else self._retried
 
     def publish_run(self, results: Sequence[Any]) -> None:
-        """Publish the staged changes if the results allow it, and log what was done; do nothing if nothing is staged."""
+        """Publish the staged changes at the end of the command if the results allow it, and log the outcome.
+
+        Args:
+            results: dbt's results of the nodes, including tests.
+
+        Raises:
+            DbtRuntimeError: a concurrent writer's change prevents publishing, or a deferred maintenance statement failed.
+        """
         if self._lake is not None:
             publishing = self.publishing
             if publishing.publish == RUN:
@@ -143,17 +151,17 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     def test_ran(self, test: Mapping[str, Any], counted: Any, *, warnings_fail: bool) -> None:
         """Record the result of a test: publish the nodes that waited only for it, or keep them unpublished; see `Publishing.failure`.
 
-        Nothing is recorded if dbt is going to refuse the result. Then the nodes wait until the end of the command.
+        If dbt will reject the result as malformed, nothing is recorded, and the nodes wait until the end of the command.
 
         Args:
-            test: the test's node.
-            counted: the rows of its query.
-            warnings_fail: whether dbt makes warnings errors.
+            test: the test's node, as a dict.
+            counted: an agate table with one row: `failures`, `should_warn`, `should_error`.
+            warnings_fail: whether dbt turns warnings into errors (`--warn-error`).
         """
         nodes = None if self._lake is None else self._lake.nodes
-        passed = None if nodes is None else limits_passed(counted)
-        if nodes is not None and passed is not None:
-            warning, error = passed
+        reached = None if nodes is None else thresholds_reached(counted)
+        if nodes is not None and reached is not None:
+            warning, error = reached
             failure = self.publishing.failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
             with self.exception_handler("COMMIT"):
                 nodes.record_test(test["unique_id"], failure)
@@ -162,8 +170,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """Return the lake of the profile; the first call opens it. This does not start Spark.
 
         Raises:
-            FailedToConnectError: the lake cannot be opened, or nothing would publish what the command stages; the message says what to
-                correct.
+            FailedToConnectError: the lake cannot be opened; or the command stages its changes, and the manifest lacks the hook that
+                publishes them. The message says what to correct.
         """
         with self.lock:
             if self._lake is None:
@@ -174,11 +182,12 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 try:
                     if stages:
                         require_hook(self.manifest)
-                    self._lake = Lake.open(self.credentials.lake_settings(), self._spark())
+                    lake = Lake.open(self.credentials.lake_settings(), self._spark())
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
                 if stages:
-                    self._stage(self._lake)
+                    self._stage(lake)
+                self._lake = lake  # not before it stages: nodes of a later connection would commit directly
                 for folder in map(os.path.abspath, self.credentials.module_paths):
                     if folder not in sys.path:
                         sys.path.append(folder)
@@ -190,7 +199,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         else:
             lake.stage_nodes(plans(self.manifest, self.selected, self.publishing))
 
-    def examine(self) -> None:
+    def check_setup(self) -> None:
         """Check the lake, the attached lakes and Spark; log the result of each check.
 
         Raises:
@@ -207,7 +216,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             raise ConfigurationError("\n  ".join(failures))
 
     def _project_root(self) -> str:
-        """Return the folder of the project; `dbt debug` gives the adapter a profile alone."""
+        """Return the project's folder. `dbt debug` passes the adapter only a profile, so the flags and the current folder are fallbacks."""
         root = getattr(self.profile, "project_root", None) or getattr(get_flags(), "PROJECT_DIR", None)  # type: ignore[no-untyped-call]  # dbt's flags have no types
         return os.path.realpath(root or os.curdir)
 
@@ -294,11 +303,11 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             snapshot = connection.handle.commit()
         connection.transaction_open = False
         if snapshot is not None:
-            logger.debug(f"{connection.name} is snapshot {snapshot.snapshot_id}")
+            logger.debug(f"{connection.name} committed snapshot {snapshot.snapshot_id}")
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """Translate our errors to dbt's, and roll back an open transaction."""
+        """Roll back an open transaction after an error, and translate the error to dbt's; dbt's own errors pass through unchanged."""
         try:
             yield
         except DbtBaseException:
@@ -313,12 +322,12 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 case ConfigurationError():
                     raise DbtRuntimeError(str(error)) from error
                 case DuckLakeError():
-                    raise DbtDatabaseError(f"{error}{self._loss_by_hook()}") from error
+                    raise DbtDatabaseError(f"{error}{self._unpublished_note()}") from error
                 case _:
                     raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
 
-    def _loss_by_hook(self) -> str:
-        """Return the text to append to the error of an on-run-end hook: nothing is published, since dbt skips the hook that publishes."""
+    def _unpublished_note(self) -> str:
+        """Return a note for the error of a failed on-run-end hook: dbt then skips the hook that publishes. Empty for all other errors."""
         connection, run = self.get_if_exists(), None if self._lake is None else self._lake.run
         if connection is None or connection.name != HOOKS or run is None or not (self._has_opened_nodes and run.changes_catalog):
             return ""
@@ -336,7 +345,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     ) -> tuple[AdapterResponse, AgateTable]:
         """Run a statement and fetch its rows if `fetch` is set; errors while fetching are translated too.
 
-        Without `fetch` a query is computed as well: a hook may call `raise_error` in it.
+        Without `fetch`, a query still runs, because a hook may call `raise_error` in it.
         """
         with self.exception_handler(sql), nullcontext() if fetch else self.handle().running_queries():
             response, table = super().execute(sql, auto_begin, fetch, limit)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
     from .catalog.read.definitions import RelationName
-    from .catalog.read.facts import TableFacts
+    from .catalog.read.table_summaries import TableSummary
     from .session import LakeSession
 
 
@@ -46,12 +46,12 @@ def describe(session: LakeSession, lake: str, wanted: Callable[[RelationName], b
     with session.reading(lake) as reader:
         relations = reader.named(name for name in reader.names() if wanted(name))
         tables = [relation for relation in relations if isinstance(relation, Table)]
-        facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, tables) if tables else {}
+        summaries = session.lake.catalog_of(lake).table_summaries(reader.snapshot, tables) if tables else {}
     return [
         Described(
             relation,
             tuple(columns_of(relation)),
-            tuple(_stats(relation, facts[relation.table_id])) if isinstance(relation, Table) and relation.table_id in facts else (),
+            tuple(_stats(relation, summaries[relation.table_id])) if isinstance(relation, Table) and relation.table_id in summaries else (),
         )
         for relation in relations
     ]
@@ -111,15 +111,15 @@ def columns_of(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
         yield recorded.name, recorded.type, recorded.comment
 
 
-def _stats(table: Table, facts: TableFacts) -> Iterator[StatsItem]:
+def _stats(table: Table, summary: TableSummary) -> Iterator[StatsItem]:
     """Yield the same nine statistics for every table; dbt's page leaves out empty ones."""
-    yield StatsItem("row_count", "Rows", facts.record_count, True, "Rows in the table")
-    yield StatsItem("bytes", "Bytes", facts.size_bytes, True, "Size of its data files")
-    yield StatsItem("files", "Files", facts.file_count, True, "Number of its data files")
-    deletes = f"Files that list the deleted rows of data files, {facts.delete_size_bytes} bytes in total"
-    yield StatsItem("delete_files", "Delete files", facts.delete_file_count, facts.delete_file_count > 0, deletes)
-    yield _optional_stat("snapshot", "Last snapshot", facts.last_snapshot_id, "The snapshot that last changed its rows")
-    changed = None if facts.last_snapshot_time is None else f"{facts.last_snapshot_time:%Y-%m-%d %H:%M:%S} UTC"
+    yield StatsItem("row_count", "Rows", summary.record_count, True, "Rows in the table")
+    yield StatsItem("bytes", "Bytes", summary.size_bytes, True, "Size of its data files")
+    yield StatsItem("files", "Files", summary.file_count, True, "Number of its data files")
+    deletes = f"Files that list the deleted rows of data files, {summary.delete_size_bytes} bytes in total"
+    yield StatsItem("delete_files", "Delete files", summary.delete_file_count, summary.delete_file_count > 0, deletes)
+    yield _optional_stat("snapshot", "Last snapshot", summary.last_snapshot_id, "The snapshot that last changed its rows")
+    changed = None if summary.last_snapshot_time is None else f"{summary.last_snapshot_time:%Y-%m-%d %H:%M:%S} UTC"
     yield _optional_stat("last_modified", "Last modified", changed, "When that snapshot was committed")
     yield _optional_stat("partitioned_by", "Partitioned by", ", ".join(_partition_keys(table)), "Partition keys of new rows")
     order = ", ".join(f"{key.expression} {key.direction}" for key in table.sorting)

@@ -138,7 +138,7 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
     def debug_query(self) -> None:
         """Check for `dbt debug` everything that a run needs: catalogs, data paths, Java and Spark. This creates no lake."""
         with self.connections.exception_handler("dbt debug"):
-            self.connections.examine()
+            self.connections.check_setup()
             settings = self.connections.credentials.lineage_settings()
             if settings is not None:
                 settings.client().close()

@@ -95,7 +95,7 @@ class LakeMetadata(SQLAdapter):
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         """Return the columns of a table, view or temporary view; none if it does not exist."""
         assert isinstance(relation, DuckLakeRelation)
-        if relation.external is not None or (not relation.is_temporary and self._lake(relation.database) is None):
+        if relation.external is not None or (not relation.has_one_part and self._lake(relation.database) is None):
             return list(self.get_column_schema_from_query(f"select * from {relation} where false"))
         with self.connections.exception_handler(f"columns of {relation}"):
             try:
@@ -245,8 +245,8 @@ class LakeMetadata(SQLAdapter):
             reader.named(name for name in reader.names() if (fold(name.schema_name), fold(name.name)) in keys)  # reads them in one query
             found = {source: reader.find(*_key(source)) for source in sources}
             tables = {source: table for source, table in found.items() if isinstance(table, Table)}
-            facts = self._session().lake.catalog_of(lake).table_facts(reader.snapshot, list(tables.values())) if tables else {}
-        return {source: facts[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in facts}
+            summaries = self._session().lake.catalog_of(lake).table_summaries(reader.snapshot, list(tables.values())) if tables else {}
+        return {source: summaries[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in summaries}
 
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: Any = None

@@ -32,8 +32,8 @@ class LakeOperations(LakeMetadata):
                 table = reader.find(str(relation.schema), str(relation.identifier))
                 if not isinstance(table, Table):
                     return None
-                facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])
-                return facts[table.table_id].last_snapshot_id if table.table_id in facts else None
+                summaries = session.lake.catalog_of(lake).table_summaries(reader.snapshot, [table])
+                return summaries[table.table_id].last_snapshot_id if table.table_id in summaries else None
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
             return session.record_read(last)

@@ -101,8 +101,8 @@ def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
         yield found
 
 
-def limits_passed(counted: Any) -> tuple[bool, bool] | None:
-    """Return whether the number of failures of a data test passes `warn_if`, and whether it passes `error_if`; None if dbt refuses it.
+def thresholds_reached(counted: Any) -> tuple[bool, bool] | None:
+    """Return whether the number of failures of a data test reaches `warn_if`, and whether it reaches `error_if`; None if dbt rejects it.
 
     dbt reads the result after the materialization of the test. If it finds no number, as for `max(…)` of no rows, the test is an error.
 

@@ -34,7 +34,7 @@ class ModelSession:
     def sql(self, query: str, *args: Any, **kwargs: Any) -> Any:
         """Return a DataFrame for a query, which may read tables of the lake, with or without parameters."""
         if args or kwargs:
-            return self._session.spark().sql(self._session.bound(query), *args, **kwargs)
+            return self._session.spark().sql(self._session.spark_text(query), *args, **kwargs)
         return self._session.sql(query)
 
     def table(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A table or view in dbt: `database.schema.identifier`, each part in backquotes, compared without case as in DuckLake.
+"""A table or view in dbt: `database.schema.identifier`, each part in backticks, compared case-insensitively as in DuckLake.
 
 The configs or `meta` of a source may pin it to a snapshot with `snapshot_version` and `snapshot_time`; it is then always rendered with
 the time travel clause. A source with an `external_location` is rendered as files.
@@ -25,19 +25,19 @@ _REPLACEABLE = frozenset({RelationType.Table, RelationType.View})
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DuckLakeRelation(BaseRelation):
-    """A relation in a lake, or a Spark temporary view if only the identifier is included."""
+    """A relation in a lake. If only the identifier is included: a temporary view, or a relation in the current schema."""
 
     quote_character: str = "`"
     require_alias: bool = False
     snapshot_version: int | None = None
     snapshot_time: str | None = None
     external: str | None = None
-    """SQL for the files that are read in its place."""
+    """SQL that reads the files of a source with an `external_location`; rendered instead of the name."""
     renameable_relations: SerializableIterable = field(default_factory=lambda: _REPLACEABLE)
     replaceable_relations: SerializableIterable = field(default_factory=lambda: _REPLACEABLE)
 
     def quoted(self, identifier: str) -> str:
-        """Return one part of the name in backquotes."""
+        """Return one part of the name in backticks."""
         return backquoted(identifier)
 
     @classmethod
@@ -114,11 +114,11 @@ class DuckLakeRelation(BaseRelation):
         return included == [True, False, True]
 
     @property
-    def is_temporary(self) -> bool:
+    def has_one_part(self) -> bool:
         """Whether the rendered name has one part only: a temporary view, or a relation in the current schema."""
         return len(self.name_parts) == 1
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
-        """Compare names without case."""
+        """Compare names case-insensitively."""
         part = self.path.get_part(field)
         return part is not None and fold(part) == fold(value)

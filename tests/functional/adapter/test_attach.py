@@ -207,5 +207,5 @@ class TestTwoLakes:
         (result,) = run_dbt([*show, query, *pinned]).results
         assert [tuple(row) for row in result.agate_table.rows] == [(3, 1)]
         (result,) = run_dbt(["run", "--select", "copied", *pinned], expect_pass=False).results
-        assert f"the lake lake is opened at its snapshot {version}" in result.message
+        assert f"the lake lake is open at snapshot {version}" in result.message
         run_dbt(["parse"])  # the fixtures clean up with the profile that was used last

@@ -371,8 +371,8 @@ def test_duckdb_maintains_our_files(lake: LakeCatalog, duckdb_on: Connect) -> No
     plan = reader.scan_plan(table_of(reader))
     assert not plan.inlined
     assert sum(f.record_count - (f.delete_file.delete_count if f.delete_file else 0) for f in plan.files) == 21
-    facts = lake.table_facts(reader.snapshot)[1]
-    assert (facts.record_count, facts.file_count) == (21, len(plan.files))
+    summary = lake.table_summaries(reader.snapshot)[1]
+    assert (summary.record_count, summary.file_count) == (21, len(plan.files))
     insert(lake, [{"a": 99, "b": "x"}])
     assert duck.execute("SELECT count(*), max(rowid) FROM t").fetchone() == (22, 22)
 
@@ -388,13 +388,13 @@ def test_row_counts_equal_those_of_a_query(lake: LakeCatalog, duckdb_on: Connect
     for version in range(1, 6):
         snapshot = lake.resolve(version=version)
         expected = duck.execute(f"SELECT count(*) FROM t AT (VERSION => {version})").fetchone()[0]
-        facts = lake.table_facts(snapshot)[1]
-        assert (facts.record_count, facts.last_snapshot_id) == (expected, version)
-        assert facts.last_snapshot_time == snapshot.time
+        summary = lake.table_summaries(snapshot)[1]
+        assert (summary.record_count, summary.last_snapshot_id) == (expected, version)
+        assert summary.last_snapshot_time == snapshot.time
     for maintenance in ("ducklake_flush_inlined_data('lake')", "ducklake_rewrite_data_files('lake', delete_threshold => 0)"):
         duck.execute(f"CALL {maintenance}")
-        facts = lake.table_facts(lake.latest())[1]
-        assert (lake.latest().snapshot_id > version, facts.last_snapshot_id) == (True, version), maintenance
+        summary = lake.table_summaries(lake.latest())[1]
+        assert (lake.latest().snapshot_id > version, summary.last_snapshot_id) == (True, version), maintenance
 
 
 @pytest.mark.parity

@@ -75,7 +75,7 @@ def test_the_data_path_of_a_locked_catalog_is_not_replaced(tmp_path: Path, monke
 @pytest.mark.parametrize("option", ["foo=bar", "connect_timeout=soon", "ssl_ca=/nonexistent"])
 def test_an_option_that_the_driver_refuses(option: str) -> None:
     pytest.importorskip("pymysql")
-    with pytest.raises(ConfigurationError, match=r"refuses an option of mysql\+pymysql://me@127.0.0.1:1/lake\?"):
+    with pytest.raises(ConfigurationError, match=r"rejects a connection option of mysql\+pymysql://me@127.0.0.1:1/lake\?"):
         LakeCatalog.open(CatalogSettings(f"mysql://me@127.0.0.1:1/lake?{option}"))
 
 

@@ -31,7 +31,7 @@ def test_the_source_is_a_temporary_view_without_a_schema(macros: Macros) -> None
     source = macros.make_temp_relation(TARGET)
 
     assert str(source) == "`orders__dbt_tmp`"
-    assert source.is_temporary
+    assert source.has_one_part
     assert source.is_view
     assert macros.create_table_as(True, source, "select 1 as id") == "create or replace temporary view `orders__dbt_tmp` as select 1 as id"
 

@@ -118,7 +118,7 @@ def test_runs_are_the_snapshots_of_an_invocation(request: pytest.FixtureRequest,
         run_node(session, "a", 100, "second", started_at=STARTED.isoformat())
         run_node(session, "b", 200, "second")
         newest, oldest = gather(opened.catalog, "lake").runs
-        sizes = {line.name: line.facts.size_bytes for line in gather(opened.catalog, "lake").tables}
+        sizes = {line.name: line.summary.size_bytes for line in gather(opened.catalog, "lake").tables}
     assert [(run.invocation_id, run.target, run.author, len(run.commits)) for run in (newest, oldest)] == [
         ("second", "<i>prod</i>", "<u>me</u>", 2),
         ("first", "<i>prod</i>", "<u>me</u>", 1),

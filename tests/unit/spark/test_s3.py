@@ -173,7 +173,7 @@ def test_an_error_of_the_store_names_the_server_and_what_to_check(object_store: 
 
 def test_user_names_in_an_endpoint_of_the_environment_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@minio:9000")
-    monkeypatch.setattr(s3, "_KNOWN", s3._Known())
+    monkeypatch.setattr(s3, "_SECRETS", s3._Secrets())
     assert "http://minio:9000" in s3.hint("AWS Error")
     assert "secret@" not in s3.hint("AWS Error")
 

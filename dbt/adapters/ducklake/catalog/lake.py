@@ -15,11 +15,11 @@ from ..format.versions import CURRENT, MergedFile, RewrittenFile
 from .commit.inlined import can_inline_rows
 from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
-from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, creation_time, read_table_log
+from .read.table_summaries import TableSummary, read_table_summaries
 from .store.attach import LakeFacts, NoLakeError, attach, effective_data_path
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
@@ -159,7 +159,7 @@ class LakeCatalog:
             LakeError: the tables do not match the format version.
         """
         if self.read_only:
-            raise ConfigurationError(f"{self._database.title} is opened read-only; set read_only: false to migrate it")
+            raise ConfigurationError(f"{self._database.title} is open read-only; set read_only: false to migrate it")
         before = self.format_version
         migrate(self._database, self.data_path, rewrite)
         return before
@@ -261,14 +261,14 @@ class LakeCatalog:
         with self._database.reading() as connection:
             return read_written(connection, snapshots)
 
-    def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
+    def table_summaries(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableSummary]:
         """Return table id → rows, files, bytes and last change; for all tables if `tables` is None."""
         if tables is None:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
             ids = [table.table_id for table in tables if table.table_id >= 0]
         with self._database.reading() as connection:
-            return read_facts(connection, snapshot.snapshot_id, ids)
+            return read_table_summaries(connection, snapshot.snapshot_id, ids)
 
     def options(self) -> Options:
         """Return all stored options. They are not part of a snapshot, so these are always the current ones."""

@@ -144,8 +144,8 @@ def checkpoint(options: LakeOptions, dry_run: bool, form: str) -> None:
 
         reader = session.catalog.reader()
         tables = [each for each in reader.relations() if isinstance(each, Table)]
-        facts = session.catalog.table_facts(reader.snapshot, tables)
-        steps = forecast(session.catalog, reader, tables, facts, datetime.now(timezone.utc))
+        summaries = session.catalog.table_summaries(reader.snapshot, tables)
+        steps = forecast(session.catalog, reader, tables, summaries, datetime.now(timezone.utc))
     show(("step", "needed", "outcome"), [(step.name, step.is_needed, step.outcome) for step in steps], form)
 
 

@@ -9,7 +9,7 @@ from ..format.files import ColumnFilter
 from ..format.objects import Table
 from ..spark.arrow.flushed import remove, write_deletes
 from .context import Context, RowCounts
-from .row_changes import end_rows
+from .row_changes import stage_deletes
 from .small import Changed, changed_positions
 from .target import TargetScan
 
@@ -25,7 +25,7 @@ def delete(context: Context, table: Table, target: TargetScan, to_delete: Change
         within: filters that every deleted row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
-    return RowCounts(deleted=end_rows(context, table, target.plan, changed_positions(target, to_delete)))
+    return RowCounts(deleted=stage_deletes(context, table, target.plan, changed_positions(target, to_delete)))
 
 
 def truncate(context: Context, table: Table) -> None:

@@ -95,7 +95,7 @@ def delta_history(context: Context, table: Table, limit: int | None = None) -> l
 
 def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
     """Return the row of `DETAIL_COLUMNS` of a table, whose metrics are those of its committed state."""
-    facts = context.catalog.table_facts(context.transaction.snapshot, [table]).get(table.table_id)
+    summary = context.catalog.table_summaries(context.transaction.snapshot, [table]).get(table.table_id)
     fields = table.partition_fields
     return (
         "ducklake",
@@ -104,15 +104,15 @@ def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
         table.comment,
         table.path,
         context.catalog.creation_time(table),
-        facts.last_snapshot_time if facts else None,
+        summary.last_snapshot_time if summary else None,
         key_texts(key_columns(table.columns, fields), fields),
         [key.expression if key.direction == "ASC" else f"{key.expression} {key.direction}" for key in table.sorting],
-        facts.file_count if facts else 0,
-        facts.size_bytes if facts else 0,
+        summary.file_count if summary else 0,
+        summary.size_bytes if summary else 0,
         shown_properties(context, table),
-        facts.record_count if facts else 0,
-        facts.delete_file_count if facts else 0,
-        facts.delete_size_bytes if facts else 0,
+        summary.record_count if summary else 0,
+        summary.delete_file_count if summary else 0,
+        summary.delete_size_bytes if summary else 0,
     )
 
 

@@ -1,4 +1,4 @@
-"""List the files of a table and the sizes of tables, in the columns of the reference's `ducklake_list_files` and `table_info`.
+"""List a table's files and the sizes of all tables, with the same columns as DuckDB's `ducklake_list_files` and `ducklake_table_info`.
 
 Specification: "List Files" and "Metadata functions".
 """
@@ -24,6 +24,7 @@ FILE_COLUMNS = (
     ("delete_file_footer_size", "bigint"),
     ("delete_file_encryption_key", "binary"),
 )
+"""(name, Spark type) of each column of `list_files`."""
 TABLE_COLUMNS = (
     ("table_name", "string"),
     ("schema_id", "bigint"),
@@ -34,10 +35,16 @@ TABLE_COLUMNS = (
     ("delete_file_count", "bigint"),
     ("delete_file_size_bytes", "bigint"),
 )
+"""(name, Spark type) of each column of `table_info`."""
 
 
 def list_files(reader: SnapshotReader | Transaction, table: Table) -> list[tuple[Any, ...]]:
-    """Return a row of `FILE_COLUMNS` for each data file, with its delete file if it has one."""
+    """Return one row for each data file, with its delete file if it has one; the values are in the order of `FILE_COLUMNS`.
+
+    Args:
+        reader: the snapshot, or a transaction with its staged files.
+        table: the table.
+    """
     rows = []
     for file in reader.scan_plan(table).files:
         deleted = file.delete_file
@@ -51,14 +58,14 @@ def _described(file: DataFile | DeleteFile) -> tuple[Any, ...]:
 
 
 def table_info(context: Context) -> list[tuple[Any, ...]]:
-    """Return a row of `TABLE_COLUMNS` for each committed table."""
+    """Return one row for each committed table, without staged changes; the values are in the order of `TABLE_COLUMNS`."""
     transaction = context.transaction
-    schemas = {schema.name: schema.schema_id for schema in transaction.schemas()}
+    schemas = {schema.name: schema.schema_id for schema in transaction.base.schemas()}
     tables = [each for each in transaction.base.relations() if isinstance(each, Table)]
-    facts = context.catalog.table_facts(transaction.snapshot, tables)
+    summaries = context.catalog.table_summaries(transaction.snapshot, tables)
     rows = []
     for table in tables:
-        found = facts[table.table_id]
+        found = summaries[table.table_id]
         sizes = (found.file_count, found.size_bytes, found.delete_file_count, found.delete_size_bytes)
         rows.append((table.name, schemas[table.schema_name], table.table_id, table.uuid, *sizes))
     return rows

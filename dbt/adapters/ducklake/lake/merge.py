@@ -32,7 +32,7 @@ from ..spark.values.key_ranges import filter_to_ranges, measure
 from .context import Context, RowCounts
 from .insert import insert
 from .merge_request import MergeRequest, refuse_repeated
-from .row_changes import end_rows
+from .row_changes import stage_deletes
 from .small import most_rows
 from .small_merge import fetch_source, merge_small
 from .target import TargetScan
@@ -105,7 +105,7 @@ def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan:
     updated = [positions for each in changes for positions in each.updated]
     deleted = [positions for each in changes for positions in each.deleted]
     # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.
-    end_rows(context, table, plan, union([*updated, *deleted]))
+    stage_deletes(context, table, plan, union([*updated, *deleted]))
     return RowCounts(inserted, sum(map(count, updated)), sum(map(count, deleted)))
 
 

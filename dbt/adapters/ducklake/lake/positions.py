@@ -5,7 +5,7 @@ A position is the snapshot that the model's transaction read. It is a tag of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -69,19 +69,25 @@ class Input:
 
     @property
     def position(self) -> Position:
-        """The position of a model that has read it now."""
+        """The position to store for a model that reads this input in the current transaction."""
         table = f"{self.table.schema_name}.{self.table.name}"
         snapshot_id = None if self.is_staged else self.context.transaction.snapshot.snapshot_id
         return Position(self.lake, table, self.table.table_id, self.table.uuid, snapshot_id)
 
     def changes_since(self, snapshot_id: int) -> ChangePlan:
-        """Return the plan for its net changes, including those that the transaction has staged."""
+        """Return the plan for the net changes after `snapshot_id`, including those that the transaction has staged."""
         transaction = self.context.transaction
         return transaction.base.net_changes(self.table, snapshot_id, transaction.scan_plan(self.table))
 
 
 def required_input(lake: str, context: Context, schema: str, name: str) -> Input:
-    """Return the table whose changes are read.
+    """Return the table of this name as an input.
+
+    Args:
+        lake: the name of the input's lake.
+        context: the context of that lake.
+        schema: the schema of the table.
+        name: the name of the table.
 
     Raises:
         NotFoundError: it does not exist.
@@ -98,17 +104,22 @@ def required_input(lake: str, context: Context, schema: str, name: str) -> Input
 
 
 def input_changes(source: Input, model: Table, *, old_versions: bool) -> DataFrame:
-    """Return the net changes of an input since the model's last commit: its columns, `_change_type` and `_snapshot_id`.
+    """Return the net changes of an input since the model's position: its columns, `_change_type` and `_snapshot_id`.
+
+    Args:
+        source: the input.
+        model: the model's table, which has the positions.
+        old_versions: also return the old version of each updated row, with the change type `update_preimage`.
 
     Raises:
-        StatementError: these changes are not known, or the input has a column with one of these names.
+        StatementError: the model has no usable position for this input, or the input has a column `_change_type` or `_snapshot_id`.
     """
     require_free(source.table, CHANGE_COLUMNS, source.name)
     position = _position(source, positions_of(model.tags))
-    reason = "it has not read them before" if position is None else _obstacle(source, position)
+    reason = "the model has not read them before" if position is None else _input_problem(source, position)
     if position is None or position.snapshot_id is None or reason is not None:
         raise StatementError(
-            f"the changes of {source.name} since the last commit of {model.schema_name}.{model.name} are not known: {reason}. "
+            f"the changes of {source.name} since the last commit of {model.schema_name}.{model.name} cannot be determined: {reason}. "
             "Run the model with --full-refresh"
         )
     plan = source.changes_since(position.snapshot_id)
@@ -116,7 +127,11 @@ def input_changes(source: Input, model: Table, *, old_versions: bool) -> DataFra
 
 
 def all_rows(source: Input) -> DataFrame:
-    """Return all rows of an input as insertions, in the columns of `input_changes`."""
+    """Return all rows of an input as insertions, with the columns of `input_changes`.
+
+    Raises:
+        StatementError: the input has a column `_change_type` or `_snapshot_id`.
+    """
     require_free(source.table, CHANGE_COLUMNS, source.name)
     return net_changes.all_rows(source.context.spark(), source.context.transaction.scan_plan(source.table))
 
@@ -146,7 +161,7 @@ def set_positions(context: Context, schema: str, name: str, inputs: Sequence[Inp
     context.transaction.objects.put_table(replace(model, tags=tags))
 
 
-def obstacles(
+def problems(
     context: Context, schema: str, name: str, context_of: ContextOf, inputs: Collection[tuple[str, str]] | None = None
 ) -> list[str] | None:
     """Return why a model cannot continue from its positions.
@@ -160,13 +175,16 @@ def obstacles(
 
     Returns:
         A sentence for each input whose changes cannot be read; None if the model has no positions.
+
+    Raises:
+        StatementError: the profile no longer attaches the lake of an input.
     """
     model = context.transaction.find(schema, name)
     known = positions_of(model.tags) if isinstance(model, Table) else ()
     if not known:
         return None
     read = [position for position in known if inputs is None or _is_read(position, inputs, context_of)]
-    return [reason for position in read if (reason := _problem(position, context_of)) is not None]
+    return [reason for position in read if (reason := _position_problem(position, context_of)) is not None]
 
 
 def _is_read(position: Position, inputs: Collection[tuple[str, str]], context_of: ContextOf) -> bool:
@@ -179,11 +197,11 @@ def _is_read(position: Position, inputs: Collection[tuple[str, str]], context_of
 
 
 def position_rows(context: Context, schema: str | None, name: str | None, context_of: ContextOf) -> list[tuple[object, ...]]:
-    """Return the positions of a model, or of all in a schema or in the lake, in the columns of `COLUMNS`.
+    """Return one row per position of a model, of all models in a schema, or of all in the lake; the values are in the order of `COLUMNS`.
 
     Args:
         context: the context of the models' lake.
-        schema: only models in this schema; None for all schemas, but for `main` if there is a name.
+        schema: only models in this schema; None means all schemas, or `main` if `name` is given.
         name: only the model with this table; None for all models.
         context_of: returns the context of an input's lake.
     """
@@ -200,7 +218,7 @@ def position_rows(context: Context, schema: str | None, name: str | None, contex
 
 
 def position_on_clone(context: Context, source: SnapshotReader, position: Position, original: Table, clone: Table) -> Position | None:
-    """Return the position on the clone of an input; None if the original has changed since the position. The commit adds its snapshot id.
+    """Return the position on the clone of an input, whose snapshot id the commit fills in.
 
     Args:
         context: the catalog and the transaction.
@@ -208,8 +226,11 @@ def position_on_clone(context: Context, source: SnapshotReader, position: Positi
         position: the position on the original.
         original: the input at that snapshot.
         clone: its clone, which this transaction creates.
+
+    Returns:
+        None if the original has changed since the position, or its changes since then cannot be read.
     """
-    if position.snapshot_id is None or _obstacle(Input(position.lake, context, original), position) is not None:
+    if position.snapshot_id is None or _input_problem(Input(position.lake, context, original), position) is not None:
         return None
     if not source.net_changes(original, position.snapshot_id, source.scan_plan(original)).is_empty:
         return None
@@ -226,26 +247,35 @@ def _position(source: Input, known: Sequence[Position]) -> Position | None:
 
 def _problem_for_list(position: Position, context_of: ContextOf) -> str | None:
     try:
-        return _problem(position, context_of)
+        return _position_problem(position, context_of)
     except StatementError as error:
         return str(error)
 
 
-def _problem(position: Position, context_of: ContextOf) -> str | None:
+def _position_problem(position: Position, context_of: ContextOf) -> str | None:
     context = context_of(position.lake)
-    schema, _, name = position.table.partition(".")
-    named, table = context.transaction.find(schema, name), context.transaction.by_id(position.table_id)
-    if isinstance(named, Table) and named.table_id != position.table_id:
-        table = named
+    table = context.transaction.by_id(position.table_id)
+    for named in _tables_named(context, position.table):
+        if named.table_id != position.table_id:
+            table = named
     if not isinstance(table, Table):
         return f"{position.lake}.{position.table} was dropped"
-    return _obstacle(Input(position.lake, context, table), position)
+    return _input_problem(Input(position.lake, context, table), position)
 
 
-def _obstacle(source: Input, position: Position) -> str | None:
+def _tables_named(context: Context, full_name: str) -> Iterator[Table]:
+    """Yield the tables that `schema.name` can mean: both parts may contain dots."""
+    parts = full_name.split(".")
+    for end in range(1, len(parts)):
+        found = context.transaction.find(".".join(parts[:end]), ".".join(parts[end:]))
+        if isinstance(found, Table):
+            yield found
+
+
+def _input_problem(source: Input, position: Position) -> str | None:
     """Return why the changes since a position cannot be read; None if they can."""
     if source.table.uuid != position.uuid:
-        return f"{position.lake}.{position.table} was dropped or renamed, and {source.name} is another table"
+        return f"{position.lake}.{position.table} was dropped or renamed, and the table now named {source.name} is a different one"
     if position.snapshot_id is None:
         return f"the changes of {source.name} were already read in this run, which is not published yet"
     try:
@@ -260,7 +290,7 @@ def _obstacle(source: Input, position: Position) -> str | None:
 
 def _is_current(source: Input, position: Position) -> bool:
     """Whether an input has not changed since a position, and the position is recent."""
-    if source.is_staged or position.snapshot_id is None or _obstacle(source, position) is not None:
+    if source.is_staged or position.snapshot_id is None or _input_problem(source, position) is not None:
         return False
     now = source.context.transaction.snapshot
     then = source.context.catalog.resolve(version=position.snapshot_id)

@@ -1,4 +1,4 @@
-"""Properties of tables and views: lake options for one table, the comment, and any other key of the user.
+"""Properties of tables and views: the comment, lake options set for one table, and any other key that a user sets.
 
 Specification: the tables `ducklake_metadata` and `ducklake_tag`. DuckDB ignores tags that it does not know.
 """
@@ -39,11 +39,12 @@ def set_properties(context: Context, kind: str, schema: str, name: str, pairs: S
         kind: "table" or "view".
         schema: the schema of the table or view.
         name: the name of the table or view.
-        pairs: (key, value) pairs; None removes a property. `comment` and the names of options, in any case, are not stored as tags.
+        pairs: (key, value) pairs; None removes a property. `comment` and names of options, in upper or lower case, set the table's comment
+            and options; every other key is stored as a property tag.
 
     Raises:
-        NotFoundError: the table or view does not exist.
-        StatementError: an option is given for a view or has an invalid value, or a key looks like a misspelled option.
+        NotFoundError: there is no relation with this name and kind.
+        StatementError: an option is given for a view or has an invalid value, or a new key looks like a misspelled option.
     """
     relation = required_relation(context, schema, name)
     if kind_of(relation) != kind:

@@ -14,7 +14,7 @@ from ..spark.rows.positions import PositionArray, Positions, count
 from .context import Context
 
 
-def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Positions) -> int:
+def stage_deletes(context: Context, table: Table, plan: ScanPlan, positions: Positions) -> int:
     """Stage the deletion of rows.
 
     A file that loses its last row is ended, unless it has inlined deletes or rows of later snapshots. Any other file gets one delete file
@@ -25,14 +25,14 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
         context: the catalog and the transaction.
         table: the table.
         plan: a scan plan of the table.
-        positions: the rows to delete, from a scan of `plan` with lineage.
+        positions: LINEAGE_FILE → positions of the rows to delete, from a scan of `plan` with lineage; row ids for inlined rows.
 
     Returns:
         The number of deleted rows.
 
     Raises:
         ConfigurationError: the lake is read-only; nothing was written.
-        LakeError: the lake has an older format version; nothing was written.
+        LakeError: the lake has an older format version (nothing was written), or `positions` has a file that is not in `plan`.
         StatementError: the transaction cannot write; nothing was written.
     """
     if positions:

@@ -17,7 +17,7 @@ from ..spark.rows.positions import count, union
 from ..spark.values.key_ranges import Measured, key_columns, key_names, ranges_of, usable_keys, value_names
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
-from .row_changes import end_rows
+from .row_changes import stage_deletes
 from .small import Changed, fetch, fetch_changed, write_small
 from .target import TargetScan
 
@@ -108,7 +108,7 @@ def merge_small(
     if request.not_matched:
         inserted = write_small(context, table, rows_to_insert(source.rows, pairs).select(names))
     deleted = sum(count(positions) for index, positions in outcome.actions.items() if index not in update_clauses)
-    end_rows(context, table, target.plan, union(outcome.actions.values()))
+    stage_deletes(context, table, target.plan, union(outcome.actions.values()))
     return RowCounts(inserted, updated, deleted)
 
 

@@ -12,7 +12,7 @@ from ..spark.rows.cached import cached
 from ..spark.rows.positions import collect_positions, positions_by_file
 from .context import Context, RowCounts
 from .insert import insert
-from .row_changes import end_rows
+from .row_changes import stage_deletes
 from .small import Changed, fetch, fetch_changed, most_rows, write_small
 from .target import TargetScan
 
@@ -56,11 +56,11 @@ def update(
         if not positions:
             return RowCounts()
         insert(context, table, rows.drop(LINEAGE_FILE, LINEAGE_POSITION), row_ids=True, columns=columns)
-        return RowCounts(updated=end_rows(context, table, target.plan, positions))
+        return RowCounts(updated=stage_deletes(context, table, target.plan, positions))
 
 
 def _write_fetched(context: Context, table: Table, target: TargetScan, rows: pa.Table) -> RowCounts:
     """Stage the new versions of fetched rows, which have LINEAGE columns."""
     positions = positions_by_file(rows)
     write_small(context, table, rows.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
-    return RowCounts(updated=end_rows(context, table, target.plan, positions))
+    return RowCounts(updated=stage_deletes(context, table, target.plan, positions))

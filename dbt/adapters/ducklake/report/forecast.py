@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.read.facts import TableFacts
 from ..catalog.read.reader import SnapshotReader
+from ..catalog.read.table_summaries import TableSummary
 from ..format.compaction import Group, to_merge, to_rewrite
 from ..format.objects import Table
 from ..format.option_values import limit_of_age
@@ -30,7 +30,7 @@ class Step:
 
 
 def forecast(
-    catalog: LakeCatalog, reader: SnapshotReader, tables: Sequence[Table], facts: Mapping[int, TableFacts], now: datetime
+    catalog: LakeCatalog, reader: SnapshotReader, tables: Sequence[Table], summaries: Mapping[int, TableSummary], now: datetime
 ) -> list[Step]:
     """Return the steps of a checkpoint in their order.
 
@@ -38,14 +38,14 @@ def forecast(
         catalog: the lake.
         reader: reads the newest snapshot, or the one at which the lake was opened.
         tables: all tables of this snapshot, including those without maintenance.
-        facts: table id → facts of these tables at this snapshot.
+        summaries: table id → summaries of these tables at this snapshot.
         now: the time to which the ages in the options are relative.
     """
     options = catalog.options()
     schemas = {schema.name: schema.schema_id for schema in reader.schemas()}
     maintained = [each for each in tables if truth(options.get("auto_compact", **_scope(each, schemas)))]
-    inlined = [facts[each.table_id].inlined_rows for each in maintained if facts[each.table_id].inlined_rows]
-    merges, rewrites = _compactions(reader, maintained, schemas, options, facts)
+    inlined = [summaries[each.table_id].inlined_rows for each in maintained if summaries[each.table_id].inlined_rows]
+    merges, rewrites = _compactions(reader, maintained, schemas, options, summaries)
     merged, rewritten = sum(map(len, merges)), sum(map(len, rewrites))
     flush = f"{counted(sum(inlined), 'inlined row')} in {counted(len(inlined), 'table')} to write to files"
     return [
@@ -71,12 +71,12 @@ def _scope(table: Table, schemas: Mapping[str, int]) -> dict[str, int]:
 
 
 def _compactions(
-    reader: SnapshotReader, tables: Sequence[Table], schemas: Mapping[str, int], options: Options, facts: Mapping[int, TableFacts]
+    reader: SnapshotReader, tables: Sequence[Table], schemas: Mapping[str, int], options: Options, summaries: Mapping[int, TableSummary]
 ) -> tuple[list[Group], list[Group]]:
     merges: list[Group] = []
     rewrites: list[Group] = []
     for table in tables:
-        found = facts[table.table_id]
+        found = summaries[table.table_id]
         if found.file_count < 2 and not found.deleted_rows:
             continue
         scope = _scope(table, schemas)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.read.facts import TableFacts
 from ..catalog.read.lake_metrics import FileTotals, LakeMetrics
+from ..catalog.read.table_summaries import TableSummary
 from ..format.objects import Snapshot, Table
 from .forecast import Step, forecast
 from .runs import Run, last_runs
@@ -32,7 +32,7 @@ class TableLine:
     """What the report shows of one table, or of all dropped tables."""
 
     name: str
-    facts: TableFacts
+    summary: TableSummary
     small_files: int
     ended: FileTotals
     """Data files that only older snapshots read."""
@@ -40,13 +40,13 @@ class TableLine:
     @property
     def stored_bytes(self) -> int:
         """The size of the live and ended data files and of the live delete files, in bytes."""
-        return self.facts.size_bytes + self.facts.delete_size_bytes + self.ended.size_bytes
+        return self.summary.size_bytes + self.summary.delete_size_bytes + self.ended.size_bytes
 
     @property
     def deleted_share(self) -> float:
         """The fraction of the rows in data files that are deleted."""
-        stored = self.facts.record_count - self.facts.inlined_rows + self.facts.deleted_rows
-        return self.facts.deleted_rows / stored if stored else 0.0
+        stored = self.summary.record_count - self.summary.inlined_rows + self.summary.deleted_rows
+        return self.summary.deleted_rows / stored if stored else 0.0
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class Report:
     @property
     def rows(self) -> int:
         """The number of rows in all tables, with inlined rows and without deleted ones."""
-        return sum(line.facts.record_count for line in self.tables)
+        return sum(line.summary.record_count for line in self.tables)
 
     @property
     def live(self) -> FileTotals:
         """The data files that the snapshot of the report reads."""
-        return FileTotals(sum(line.facts.file_count for line in self.tables), sum(line.facts.size_bytes for line in self.tables))
+        return FileTotals(sum(line.summary.file_count for line in self.tables), sum(line.summary.size_bytes for line in self.tables))
 
     @property
     def ended(self) -> FileTotals:
@@ -124,12 +124,12 @@ class Report:
     @property
     def inlined_rows(self) -> int:
         """The number of rows that are stored in the catalog database."""
-        return sum(line.facts.inlined_rows for line in self.tables)
+        return sum(line.summary.inlined_rows for line in self.tables)
 
     @property
     def deleted_rows(self) -> int:
         """The number of rows that data files contain but that are deleted."""
-        return sum(line.facts.deleted_rows for line in self.tables)
+        return sum(line.summary.deleted_rows for line in self.tables)
 
     @property
     def deleted_share(self) -> float:
@@ -154,7 +154,7 @@ def gather(catalog: LakeCatalog, lake: str, created_at: datetime | None = None) 
     snapshot = reader.snapshot
     relations = reader.relations()
     tables = [each for each in relations if isinstance(each, Table)]
-    facts = catalog.table_facts(snapshot, tables)
+    summaries = catalog.table_summaries(snapshot, tables)
     small_below = catalog.options().write_options().target_file_size // _SMALL_DIVISOR
     metrics = catalog.metrics(snapshot, SIZES, small_below)
     names = {each.table_id: f"{each.schema_name}.{each.name}" for each in tables}
@@ -171,25 +171,25 @@ def gather(catalog: LakeCatalog, lake: str, created_at: datetime | None = None) 
         table_count=len(tables),
         view_count=len(relations) - len(tables),
         small_below=small_below,
-        tables=tuple(_lines(names, facts, metrics)),
+        tables=tuple(_lines(names, summaries, metrics)),
         growth=tuple(_growth(metrics)),
         days=tuple(_days(metrics)),
         sizes=metrics.sizes,
-        steps=tuple(forecast(catalog, reader, tables, facts, now)),
+        steps=tuple(forecast(catalog, reader, tables, summaries, now)),
         runs=tuple(last_runs(catalog, snapshot, names, RUNS)),
     )
 
 
-def _lines(names: Mapping[int, str], facts: Mapping[int, TableFacts], metrics: LakeMetrics) -> list[TableLine]:
+def _lines(names: Mapping[int, str], summaries: Mapping[int, TableSummary], metrics: LakeMetrics) -> list[TableLine]:
     """Return a line for each table, and one line for all dropped tables that still have files."""
     lines = [
-        TableLine(name, facts[table_id], metrics.small.get(table_id, 0), metrics.ended.get(table_id, FileTotals()))
+        TableLine(name, summaries[table_id], metrics.small.get(table_id, 0), metrics.ended.get(table_id, FileTotals()))
         for table_id, name in names.items()
     ]
     dropped = [each for table_id, each in metrics.ended.items() if table_id not in names]
     if dropped:
         ended = FileTotals(sum(each.count for each in dropped), sum(each.size_bytes for each in dropped))
-        lines.append(TableLine("(dropped tables)", TableFacts(0, 0, 0, None, None), 0, ended))
+        lines.append(TableLine("(dropped tables)", TableSummary(0, 0, 0, None, None), 0, ended))
     return lines
 
 

@@ -55,7 +55,7 @@ def render(report: Report) -> str:
         days=_days(report),
         sizes=_sizes(report.sizes),
         costly=sorted(report.tables, key=lambda line: (-line.stored_bytes, line.name))[:TOP],
-        stale=sorted(filter(_has_rows, report.tables), key=lambda line: line.facts.last_snapshot_id or 0)[:TOP],
+        stale=sorted(filter(_has_rows, report.tables), key=lambda line: line.summary.last_snapshot_id or 0)[:TOP],
         largest=max((line.stored_bytes for line in report.tables), default=0),
         runs=[(run, _timeline(run)) for run in report.runs],
         nodes=nodes[:TOP],
@@ -95,7 +95,7 @@ def _growth(report: Report, value: Callable[[GrowthPoint], int], label: Callable
 
 
 def _has_rows(line: TableLine) -> bool:
-    return line.facts.last_snapshot_id is not None
+    return line.summary.last_snapshot_id is not None
 
 
 def _days(report: Report) -> Markup:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..lake.context import Context
-from ..lake.positions import COLUMNS, Input, all_rows, input_changes, obstacles, position_rows, required_input, set_positions
+from ..lake.positions import COLUMNS, Input, all_rows, input_changes, position_rows, problems, required_input, set_positions
 from ..lake.tables import required_table
 from ..sql.references import references
 from ..sql.values import Name
@@ -39,10 +39,10 @@ def model_positions(env: Environment, model: Name, query: str, *, rebuilt: bool)
     set_positions(target.context, schema, name, list(inputs.values()))
 
 
-def position_obstacles(env: Environment, model: Name, inputs: Collection[tuple[str, str]] | None = None) -> list[str] | None:
-    """Return why a model cannot continue from its positions; see `obstacles`."""
+def position_problems(env: Environment, model: Name, inputs: Collection[tuple[str, str]] | None = None) -> list[str] | None:
+    """Return why a model cannot continue from its positions; see `problems`."""
     target, schema, name = env.place(model)
-    return obstacles(target.context, schema, name, lambda lake: _context(env, lake), inputs)
+    return problems(target.context, schema, name, lambda lake: _context(env, lake), inputs)
 
 
 def _calls(env: Environment, query: str) -> Iterator[tuple[Environment, Arguments]]:

@@ -22,7 +22,7 @@ from ..lake.seed import load_rows
 from ..plan.names import Names
 from ..plan.resolve import Planning
 from ..plan.view import Settings
-from ..run.changes import model_positions, position_obstacles
+from ..run.changes import model_positions, position_problems
 from ..run.defaults import in_session_zone
 from ..run.environment import Environment, OpenLakes
 from ..run.functions import bound_call, frame_of_call
@@ -80,7 +80,8 @@ class LakeSession(TransactionalWork):
         """Run one SQL statement. The rows of a query are computed when they are fetched.
 
         Raises:
-            DuckLakeError: the statement failed; the lake and the open transaction are unchanged.
+            DuckLakeError: the statement failed and changed nothing; but completed steps of CHECKPOINT persist. An open transaction stays
+                open without the statement's changes, unless COMMIT failed or a replay of the transaction failed: then it was rolled back.
         """
         with self.job_group(text):
             statement = parse(text)
@@ -104,7 +105,7 @@ class LakeSession(TransactionalWork):
                 return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
-                query = _Computable(statement, result, step, self._journal)
+                query = _DeferredQuery(statement, result, step, self._journal)
                 runner = partial(self._discard_rows, query) if _is_query(statement) else None
                 return replace(result, fetcher=partial(self._fetch_rows, query), runner=runner)
             return result if step is None or result.counts is None else observed(result, step.mark_counts_read)
@@ -131,8 +132,14 @@ class LakeSession(TransactionalWork):
             return self.spark().createDataFrame([(result.message,)], "result string")
         return local_frame(self.spark(), [(column.name, column.type) for column in result.columns], result.rows)
 
-    def bound(self, text: str) -> str:
-        """Return a query for Spark, with temporary views in place of the lake's names. They last until this session's next statement."""
+    def spark_text(self, text: str) -> str:
+        """Return the text of a query for Spark, in which temporary views replace the lake's names.
+
+        The views are valid until this session's next statement.
+
+        Args:
+            text: a query in this session's SQL.
+        """
         self._prevent_replay("the caller received a query to run in Spark")
         with self.job_group(text):
             return self._run(lambda env: env.spark_text(references(text)))[0]
@@ -156,7 +163,10 @@ class LakeSession(TransactionalWork):
 
     @contextmanager
     def reading(self, database: str | None = None) -> Iterator[Transaction]:
-        """Yield the state of a lake that statements see: the open transaction, or the newest snapshot. The default is the current lake.
+        """Yield what statements see of a lake, for reading only: the open transaction, or else a new one on the newest snapshot.
+
+        Args:
+            database: the lake; None for the current one.
 
         Raises:
             ConfigurationError: there is no such lake.
@@ -172,12 +182,18 @@ class LakeSession(TransactionalWork):
             transaction.rollback()
 
     def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
-        """Return the columns of a table, view or temporary view with Spark's types, now or at a snapshot or timestamp."""
+        """Return the columns of a table, view or temporary view with Spark's types.
+
+        Args:
+            parts: the parts of the name.
+            version: the snapshot id to read.
+            timestamp: the time to read instead; with neither, the present state.
+        """
         at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
         return self._run_step("columns", lambda env: describe_columns(env, Name(tuple(parts)), at), whole_result)
 
     def record_read(self, read: Callable[[], T]) -> T:
-        """Read from the lake. If the open transaction is replayed, `read` must return the same then."""
+        """Run `read` as a step of the open transaction, if any: when the transaction is replayed, `read` must return an equal result."""
         return self._record_step(read, whole_result)[0]
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
@@ -192,7 +208,7 @@ class LakeSession(TransactionalWork):
             return to_dataframe(self.spark(), rows)
 
     def cache(self, name: str) -> int:
-        """Compute and cache the rows of a temporary view until the transaction ends (outside one, until the session ends).
+        """Compute and cache the rows of a temporary view until the transaction ends; outside one, until the next one ends or `close`.
 
         Returns:
             The number of rows.
@@ -219,14 +235,14 @@ class LakeSession(TransactionalWork):
         rebuild: bool = True,
         database: str | None = None,
     ) -> int:
-        """Fill a table with rows of this process, without Spark.
+        """Replace the rows of a table with Python values; create the table if it does not exist. Only CHECK constraints need Spark.
 
         Args:
             schema: the schema of the table.
             name: the name of the table.
             columns: (name, type) pairs; types as in SQL (`parse_type`).
             rows: Python values in the order of the columns.
-            rebuild: replace the table's columns too; otherwise only its rows are replaced.
+            rebuild: also replace the columns of an existing table; otherwise only its rows.
             database: the lake, by default the current one.
 
         Returns:
@@ -250,11 +266,11 @@ class LakeSession(TransactionalWork):
         Args:
             model: the parts of the name of the model's table.
             query: the model's query.
-            rebuilt: the model was built from all rows of its inputs.
+            rebuilt: whether the model was built from all rows of its inputs.
         """
         self._run_step("positions", lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
-    def position_obstacles(self, model: Sequence[str], inputs: Collection[tuple[str, str]] | None = None) -> list[str] | None:
+    def position_problems(self, model: Sequence[str], inputs: Collection[tuple[str, str]] | None = None) -> list[str] | None:
         """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions.
 
         Args:
@@ -262,7 +278,7 @@ class LakeSession(TransactionalWork):
             inputs: (lake, `schema.name`) of each table that the model reads now; positions of others are left out. None if not known.
         """
         with self.job_group("positions"):
-            return self._run(lambda env: position_obstacles(env, Name(tuple(model)), inputs))[0]
+            return self._run(lambda env: position_problems(env, Name(tuple(model)), inputs))[0]
 
     # -- internal --------------------------------------------------------------------------------------------------------------
 
@@ -305,27 +321,27 @@ class LakeSession(TransactionalWork):
         conf = self.spark().conf
         return lambda key, default: conf.get(key, default) or default
 
-    def _fetch_rows(self, query: _Computable, limit: int | None) -> list[tuple[Any, ...]]:
+    def _fetch_rows(self, query: _DeferredQuery, limit: int | None) -> list[tuple[Any, ...]]:
         """Return the rows of a query, at most as many as `limit`."""
         rows = self._compute(query, lambda result: [] if result.frame is None else fetch(result.frame, limit), whole_result)
         if self._journal is not None and query.journal is self._journal and len(rows) > MAX_ROWS:
             self._prevent_replay(f"more than {MAX_ROWS} rows of a query were fetched")
         return rows
 
-    def _discard_rows(self, query: _Computable) -> None:
+    def _discard_rows(self, query: _DeferredQuery) -> None:
         """Compute the rows of a query only to see whether that fails. A replay of the transaction does so again."""
         self._compute(query, lambda result: None if result.frame is None else discard(result.frame), not_received)
 
-    def _compute(self, query: _Computable, action: Callable[[Result], T], received: Callable[[Any], Any]) -> T:
+    def _compute(self, query: _DeferredQuery, action: Callable[[Result], T], received: Callable[[Any], Any]) -> T:
         """Run an action on the rows of a query; it runs again if they cannot be read at the query's snapshot any more."""
         step = query.step
-        own = query.journal if step is not None and query.journal is self._journal else None  # its transaction, if that is still open
+        own = query.journal if step is not None and query.journal is self._journal else None  # None if its transaction is over
 
         def latest() -> T:
-            return self._acted(query.result if step is None else step.result, action)
+            return self._apply(query.result if step is None else step.result, action)
 
         def again() -> T:
-            return self._acted(self._statement(query.statement), action) if step is None else latest()
+            return self._apply(self._statement(query.statement), action) if step is None else latest()
 
         with self.job_group(self._description):
             self.spark()
@@ -343,7 +359,7 @@ class LakeSession(TransactionalWork):
             own.steps.append(Step(again, computed, received))
         return computed
 
-    def _acted(self, result: Result, action: Callable[[Result], T]) -> T:
+    def _apply(self, result: Result, action: Callable[[Result], T]) -> T:
         self._require_not_cancelled()
         try:
             return action(result)
@@ -353,7 +369,7 @@ class LakeSession(TransactionalWork):
 
 
 @dataclass(frozen=True)
-class _Computable:
+class _DeferredQuery:
     """A query whose rows may be computed later."""
 
     statement: Statement
@@ -365,7 +381,7 @@ class _Computable:
 
 
 def _is_query(statement: Statement) -> bool:
-    """Whether a statement computes nothing before its rows are fetched; Spark runs its own commands, such as SET, at once."""
+    """Whether a statement computes its rows only when they are fetched: a query or EXECUTE IMMEDIATE. Spark runs SET and others at once."""
     match statement:
         case Query():
             return True

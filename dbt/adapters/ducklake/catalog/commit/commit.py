@@ -136,7 +136,7 @@ def _write_changes(state: CommitState, next_row_ids: Mapping[int, int], progress
     write_objects(state)
     write_rows(state, next_row_ids)
     snapshot = _write_snapshot(state)
-    state.flush()
+    state.insert_collected_rows()
     return snapshot
 
 

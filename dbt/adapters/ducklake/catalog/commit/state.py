@@ -37,7 +37,10 @@ _INSERT_ORDER = (
 
 @dataclass
 class CommitState:
-    """One attempt. `latest` is the newest snapshot, `base` reads the pinned one."""
+    """One attempt to commit. `latest` is the newest committed snapshot; `base` reads the snapshot that the transaction is pinned to.
+
+    `snapshot_id` and `schema_version` are those of the new snapshot; `next_catalog_id` and `next_file_id` are the next free ids.
+    """
 
     connection: Connection
     database: Database
@@ -67,7 +70,7 @@ class CommitState:
         self.schema_version = self.latest.schema_version + 1
 
     def catalog_id(self, staged_id: int) -> int:
-        """Return the catalog id of a schema, table, view, partition spec or sort order, assigning one to a staged object."""
+        """Return the catalog id of a schema, table, view or partition spec. A staged object (negative id) is assigned one on first use."""
         if staged_id >= 0:
             return staged_id
         if staged_id not in self._ids:
@@ -75,7 +78,11 @@ class CommitState:
         return self._ids[staged_id]
 
     def known_id(self, staged_id: int | None) -> int | None:
-        """Return the catalog id of an object, without assigning one; None for None, and for a staged object that nothing uses any more."""
+        """Return the catalog id of an object, without assigning one.
+
+        Returns:
+            The id; None if `staged_id` is None, or if it is a staged object that this commit has not written.
+        """
         return staged_id if staged_id is None or staged_id >= 0 else self._ids.get(staged_id)
 
     def new_catalog_id(self) -> int:
@@ -102,7 +109,7 @@ class CommitState:
         """Collect a row to insert; columns not named are NULL."""
         self._rows[table].append({column.name: values.get(column.name) for column in table.columns})
 
-    def flush(self) -> None:
+    def insert_collected_rows(self) -> None:
         """Insert the collected rows, in one batch per table."""
         for table in _INSERT_ORDER:
             insert_rows(self.connection, table, self._rows.pop(table, []))
@@ -130,10 +137,10 @@ class CommitState:
             change_with_ids(self.connection, delete(table).where(*also), key, ids)
 
     def schema_named(self, name: str) -> Schema:
-        """Return the committed or staged schema of a staged object.
+        """Return the schema with this name, staged or else committed; names are compared case-insensitively.
 
         Raises:
-            LakeError: the schema is neither committed nor staged.
+            LakeError: no such schema exists.
         """
         folded = fold(name)
         for schema in self.staged.schemas.values():
@@ -145,10 +152,10 @@ class CommitState:
         return found
 
     def table(self, table_id: int) -> Table:
-        """Return the staged definition of a table, or else the committed one.
+        """Return the staged definition of a table, or else the committed one, even if this transaction drops the table.
 
         Raises:
-            LakeError: the table does not exist.
+            LakeError: the table is neither staged nor committed.
         """
         found = self.staged.tables.get(table_id) or self.base.by_id(table_id)
         if not isinstance(found, Table):

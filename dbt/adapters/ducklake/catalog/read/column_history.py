@@ -42,7 +42,7 @@ class ColumnRow:
 
 @dataclass(frozen=True)
 class TableHistory:
-    """All rows of a table's columns, and the first snapshots of its schema versions."""
+    """All rows of `ducklake_column` for a table, and the first snapshot of each of its schema versions."""
 
     rows: tuple[ColumnRow, ...]
     versions: tuple[tuple[int, int], ...]
@@ -51,15 +51,24 @@ class TableHistory:
     """The first snapshot of the table."""
 
     def layout(self, schema_version: int) -> tuple[Column, ...]:
-        """Return the columns at the first snapshot of a schema version of this table."""
+        """Return the columns at the first snapshot of a schema version.
+
+        If the table did not change in that version, the latest earlier version applies; without one, the table's first snapshot.
+        """
         at = max((begin for version, begin in self.versions if version <= schema_version), default=self.begin)
         live = [row for row in self.rows if row.begin_snapshot <= at and (row.end_snapshot is None or row.end_snapshot > at)]
         return column_tree(sorted(live, key=lambda row: row.column_order), {})
 
     def reused_names(self, columns: Iterable[Column]) -> frozenset[tuple[int | None, str]]:
-        """Return names that do not identify a column, see `ScanPlan.reused_names`; `columns` are the current ones.
+        """Return the names by which a column must not be read, because files may use them for another column.
 
-        Names are compared in lower case, as Spark does when it pushes filters down, so some names that differ in the lake are equal.
+        Names are compared in lower case, as Spark does when it pushes down filters. So two names that differ only in case count as reused.
+
+        Args:
+            columns: the columns to read: the table's current ones, or those of an earlier schema version.
+
+        Returns:
+            (id of the parent column or None, lower-case name) pairs; see `ScanPlan.reused_names`.
         """
         ids: dict[tuple[int | None, str], set[int]] = defaultdict(set)
         names: dict[int, set[str]] = defaultdict(set)
@@ -74,7 +83,10 @@ class TableHistory:
         return frozenset({key for key, owners in ids.items() if len(owners) > 1} | moved)
 
     def with_layouts(self, layouts: Iterable[tuple[Column, ...]]) -> TableHistory:
-        """Return the history with further columns, which are not stored: those of files that a transaction has staged."""
+        """Return the history with the columns of files that a transaction has staged, which the catalog does not have yet.
+
+        Each added row begins and ends at the same snapshot, so `layout` never returns it; only names and types matter. Its order is 0.
+        """
         nodes = dict.fromkeys((parent, node.column_id, node.name, node.type) for layout in layouts for parent, node in with_parents(layout))
         begin = self.begin
         more = (
@@ -93,7 +105,7 @@ class TableHistory:
         return frozenset(column_id for column_id, found in types.items() if len(found) > 1)
 
     def version_at(self, snapshot_id: int) -> int:
-        """Return the schema version of the table at a snapshot."""
+        """Return the schema version of the table at a snapshot; 0 if the catalog records none."""
         return max((version for version, begin in self.versions if begin <= snapshot_id), default=0)
 
     def plan(self, table: Table, columns: tuple[Column, ...] | None = None) -> ScanPlan:

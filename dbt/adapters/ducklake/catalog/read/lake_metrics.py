@@ -1,6 +1,6 @@
 """Metrics of a whole lake: its snapshots, how its data grew, the sizes of its files, and what each snapshot wrote.
 
-Each metric is one query, however many tables and files there are.
+The number of queries does not depend on the number of tables and files.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .table_metrics import Ranges
 
 @dataclass(frozen=True)
 class SnapshotPoint:
-    """A snapshot in the metrics of a lake."""
+    """A snapshot as one point of the report's timeline."""
 
     snapshot_id: int
     time: datetime
     by_dbt: bool
-    """Whether its extra information names an invocation of dbt."""
+    """Whether dbt created it: its `commit_extra_info` contains an `invocation_id`."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,17 @@ class LakeMetrics:
     snapshots: tuple[SnapshotPoint, ...]
     """All snapshots that have not expired, oldest first."""
     changes: Mapping[int, FileTotals]
-    """Snapshot → by how much it changed the number and size of the live data files, if it added or ended any."""
+    """Snapshot id → change in the number and bytes of live data files, possibly negative; without snapshots that changed none.
+
+    It is computed from the files that the catalog still lists: a merged or flushed file counts at the first snapshot of its rows.
+    """
     sizes: tuple[FileTotals, ...]
-    """Live data files by size: for each bound, the files below it that are not below the previous bound; then the remaining files."""
+    """A histogram of the live data files by size: one class per bound (smaller than it, not smaller than the previous bound), and one more
+    for all larger files."""
     small: Mapping[int, int]
-    """Table id → live data files below the size that counts as small."""
+    """Table id → number of live data files smaller than `small_below`."""
     ended: Mapping[int, FileTotals]
-    """Table id → data files that only older snapshots read."""
+    """Table id → totals of the data files that only older snapshots read."""
 
 
 def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence[int], small_below: int) -> LakeMetrics:
@@ -59,7 +63,7 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
     Args:
         connection: a reading transaction.
         snapshot_id: the snapshot.
-        bounds: ascending sizes in bytes that divide files into classes.
+        bounds: ascending sizes in bytes, the upper limits (exclusive) of the classes of `LakeMetrics.sizes`.
         small_below: the size in bytes below which a file counts as small.
     """
     data = t.data_file
@@ -76,7 +80,9 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
 
 
 def read_written(connection: Connection, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
-    """Return snapshot → the totals of the data files that it added; None if some of them have been merged with files of other snapshots.
+    """Return snapshot id → totals of the data files that it added.
+
+    The totals are None if a merged or flushed file of a table that the snapshot changed may have its rows, so that they are unknown.
 
     Args:
         connection: a reading transaction.

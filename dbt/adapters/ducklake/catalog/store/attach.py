@@ -144,7 +144,7 @@ def _initialize(database: Database, settings: CatalogSettings, before_creation: 
         )
     data_path = new_data_path(settings)
     try:
-        with database.creating() as connection:
+        with database.writing_without_tables() as connection:
             if _entries(connection):
                 return False  # another process has created the lake
             before_creation(data_path)
@@ -237,7 +237,7 @@ def _replace_data_path(database: Database, stored: str, data_path: str) -> bool:
     entry = t.metadata.c.key == "data_path", t.metadata.c.value == stored, t.metadata.c.scope.is_(None)
     unused = (~exists(select(table.c[0])) for table in _TABLES_WITH_PATHS)
     try:
-        with database.migrating() as connection:
+        with database.writing_any_format() as connection:
             return bool(connection.execute(update(t.metadata).where(*entry, *unused).values(value=data_path)).rowcount)
     except ConcurrentWriteError as error:
         raise database.busy(error) from error

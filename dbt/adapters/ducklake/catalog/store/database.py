@@ -39,7 +39,16 @@ class ConcurrentWriteError(Exception):
 
 
 class Database:
-    """An SQLAlchemy engine with its dialect. Thread-safe: every transaction has its own connection."""
+    """A SQLAlchemy engine with its dialect. Thread-safe: every transaction has its own connection.
+
+    Args:
+        location: where the catalog database is.
+        read_only: never write.
+        lake: the lake's name for error messages; None for "the lake".
+
+    Raises:
+        ConfigurationError: the database driver is not installed, or rejects an option of the connection URL.
+    """
 
     def __init__(self, location: CatalogLocation, *, read_only: bool = False, lake: str | None = None) -> None:
         self.location = location
@@ -61,7 +70,7 @@ class Database:
             engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, hide_parameters=True, **self.dialect.engine_options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.extra}]'"
+                f"the catalog {self.location} needs the Python package {error.name}; run: pip install 'dbt-ducklake[{self.dialect.extra}]'"
             ) from error
         except (TypeError, ValueError) as error:
             raise self._refused_option(error) from None
@@ -78,15 +87,16 @@ class Database:
             raise self._refused_option(error) from None
 
     def _refused_option(self, error: Exception) -> ConfigurationError:
-        """Return the error for an option of the address that the driver refuses; a ValueError contains its value, which may be secret."""
+        """Return the error for a connection option that the driver rejects, without the text of a ValueError: it may contain a secret."""
         reason = "" if isinstance(error, ValueError) else f": {error}"
-        return ConfigurationError(f"the driver of the catalog database refuses an option of {self.location}{reason}")
+        return ConfigurationError(f"the driver of the catalog database rejects a connection option of {self.location}{reason}")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction whose queries all see the same state.
 
         Raises:
+            ConfigurationError: the driver rejects a connection option.
             EngineError: the database failed; the message contains the driver's message but no password.
             LakeError: a row of a metadata table is damaged.
         """
@@ -97,10 +107,10 @@ class Database:
             raise self.busy(error) from error
 
     def read(self, work: Callable[[Connection], T], retry: RetrySettings) -> T:
-        """Return the result of a function that gets a reading transaction. While other writers keep the database busy, wait and retry.
+        """Call `work` with a reading transaction and return its result. While other writers keep the database busy, wait and retry.
 
         Raises:
-            EngineError: as in `reading`.
+            ConfigurationError, EngineError, LakeError: as in `reading`.
         """
 
         def attempt() -> T:
@@ -125,8 +135,8 @@ class Database:
     def busy(self, error: ConcurrentWriteError) -> EngineError:
         """Return the error for a database that other writers kept busy in all attempts."""
         return EngineError(
-            f"other writers keep the catalog database {self.location} busy ({error}). Run it again when they have finished, "
-            "or end the program that keeps it locked"
+            f"other writers keep the catalog database {self.location} busy ({error}). Try again when they have finished, "
+            "or stop the program that has it locked"
         )
 
     @contextmanager
@@ -140,19 +150,19 @@ class Database:
         """
         if self.older_catalog is not None:
             raise migration_required(self.older_catalog.version)
-        with self.migrating() as connection:
+        with self.writing_any_format() as connection:
             yield connection
 
     @contextmanager
-    def migrating(self) -> Iterator[Connection]:
-        """Open a writing transaction, even on a lake of an older format."""
-        with self.creating() as connection:
+    def writing_any_format(self) -> Iterator[Connection]:
+        """Open a writing transaction like `writing`, but also for a lake with an older format version."""
+        with self.writing_without_tables() as connection:
             self.dialect.begin_commit(connection, self.schema)
             yield connection
 
     @contextmanager
-    def creating(self) -> Iterator[Connection]:
-        """Open a writing transaction for which the metadata tables need not exist."""
+    def writing_without_tables(self) -> Iterator[Connection]:
+        """Open a writing transaction that neither needs nor locks the metadata tables, for a database that does not have them yet."""
         with self._translated(), self._connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
             with self.dialect.write_lock(connection), connection.begin(), naming_damaged_rows(connection):
@@ -167,11 +177,11 @@ class Database:
         """
         if self.opened_at_snapshot is not None:
             raise ConfigurationError(
-                f"{self.title} is opened at its snapshot {self.opened_at_snapshot.snapshot_id} and can only be read; "
-                "remove snapshot_version and snapshot_time to change it"
+                f"{self.title} is open at snapshot {self.opened_at_snapshot.snapshot_id}, so it is read-only; "
+                "remove snapshot_version or snapshot_time to write to it"
             )
         if self.read_only:
-            raise ConfigurationError(f"{self.title} is opened read-only; set read_only: false to change it")
+            raise ConfigurationError(f"{self.title} is open read-only; set read_only: false to write to it")
         if self.older_catalog is not None:
             raise migration_required(self.older_catalog.version)
 
@@ -195,7 +205,7 @@ class Database:
             if self.dialect.is_write_conflict(cause):
                 raise ConcurrentWriteError(str(cause).strip()) from error
             older = self.older_catalog
-            hint = "" if older is None else f" (the lake had format version {older.version}; open it again if it was migrated since)"
+            hint = "" if older is None else f" (the lake had format version {older.version}; if it has been migrated since, open it again)"
             raise EngineError(f"the catalog database {self.location} failed: {str(cause).strip()}{hint}") from error
         except sa_exc.SQLAlchemyError as error:
             raise EngineError(f"the catalog database {self.location} failed: {error}") from error
@@ -219,7 +229,7 @@ def rows_with_ids(connection: Connection, query: Select[Any], key: ColumnElement
 
 
 def change_with_ids(connection: Connection, statement: Update | Delete, key: ColumnElement[Any], ids: Iterable[int]) -> int:
-    """Update or delete the rows in which `key` is one of the ids, and return how many there were."""
+    """Update or delete the rows in which `key` is one of the ids, and return the number of affected rows."""
     return sum(connection.execute(statement.where(key.in_(batch))).rowcount for batch in batches(ids))
 
 

@@ -89,7 +89,7 @@ def _undone(database: Database) -> Iterator[Connection]:
     """
     connected = False
     try:
-        with database.creating() as connection:
+        with database.writing_without_tables() as connection:
             connected = True
             yield connection
             raise _Undo

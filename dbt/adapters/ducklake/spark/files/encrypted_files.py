@@ -25,7 +25,7 @@ from ..encrypted.columns import format_of
 from ..encrypted.duckdb_files import FileLocation
 from ..encrypted.keys import key_of
 from . import storage
-from .field_ids import expected_ids, read_schema
+from .field_ids import match_columns, read_schema
 from .footer_bytes import parse_footer, read_footer
 from .s3 import hint
 from .variant_statistics import variant_stats
@@ -159,6 +159,6 @@ def _variants(file: duckdb_files.NewFile, columns: Sequence[Column]) -> Iterator
     footer = read_footer(file.path, file.size_bytes, file.encryption_key)
     metadata, schema = parse_footer(footer), read_schema(footer)
     leaf_numbers = {node.index: number for number, node in enumerate(schema.leaves())}
-    for node, column in expected_ids(schema, tuple(columns)).values():
+    for node, column in match_columns(schema, tuple(columns)).values():
         if column.type == "variant":
             yield variant_stats(metadata, node, leaf_numbers, column.column_id)

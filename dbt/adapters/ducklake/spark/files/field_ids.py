@@ -28,7 +28,9 @@ from .thrift import (
 )
 
 _SCHEMA = 2
+"""The Thrift id of `FileMetaData.schema`."""
 _NAME, _CHILDREN, _CONVERTED, _FIELD_ID, _LOGICAL = 4, 5, 6, 9, 10
+"""The Thrift ids of `SchemaElement`: name, num_children, converted_type, field_id, logicalType."""
 LOGICAL_TYPES = {
     "timestamp_ns": write_struct(
         {8: (STRUCT, write_struct({1: (FALSE, b""), 2: (STRUCT, write_struct({3: (STRUCT, write_struct({}))}))}))}
@@ -41,9 +43,9 @@ LOGICAL_TYPES = {
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a file's schema.
+    """A node of a file's schema. A node without children is a leaf, which has a column chunk in each row group.
 
-    `index`: its number among the schema elements; a leaf is a column of the file. `logical`: its serialized logical type.
+    `index`: its index in the footer's list of schema elements. `logical`: its serialized `logicalType`.
     """
 
     index: int
@@ -83,12 +85,15 @@ def read_schema(footer: bytes) -> Node:
     return _node(elements, 0)[0]
 
 
-def expected_ids(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node, Column]]:
-    """Return element index → (node, column) for every node that needs an id.
+def match_columns(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node, Column]]:
+    """Match the nodes of a file's schema to columns, at every level.
 
     Args:
         root: the root of the file's schema.
         columns: the columns of the file's fields, in order.
+
+    Returns:
+        Schema element index → (node, column), for every node that needs a field id.
 
     Raises:
         LakeError: the file's schema does not match the columns.
@@ -138,7 +143,7 @@ def _patch_schema(footer: bytes, corrections: Mapping[int, tuple[int, bytes | No
 
 
 def _schema_start(footer: bytes) -> tuple[int, int]:
-    """Return the position of the first schema element, and the number of elements."""
+    """Return the byte offset of the first schema element in the footer, and the number of elements."""
     fields, _ = read_struct(footer, 0)
     schema = next((field for field in fields if field.id == _SCHEMA and field.type == LIST), None)
     if schema is None:
@@ -159,7 +164,7 @@ def _node(elements: Sequence[tuple[str, int, int | None, bytes | None]], index: 
 
 
 def _match(node: Node, column: Column, matched: dict[int, tuple[Node, Column]]) -> None:
-    """Match a node and its descendants to a column and its children; a variant has no child columns."""
+    """Match a node and its descendants to a column and its children. The shredded parts of a variant are not matched."""
     matched[node.index] = (node, column)
     inner = node.children
     if column.type in {"list", "map"}:

@@ -14,7 +14,7 @@ from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, WrittenFile
 from ...format.objects import Column
 from . import storage
 from .extents import with_extents
-from .field_ids import corrected, expected_ids, read_schema
+from .field_ids import corrected, match_columns, read_schema
 from .footer_bounds import without_bounds
 from .footer_bytes import parse_footer, read_footer, replace_footer
 from .footer_statistics import column_stats
@@ -90,7 +90,7 @@ def read_file(
     if metadata.num_rows == 0:
         return None
     root = read_schema(footer)
-    matched = expected_ids(root, columns)
+    matched = match_columns(root, columns)
     # A column chunk is found by its number among the leaves, without the nested nodes.
     leaf_numbers = {node.index: number for number, node in enumerate(root.leaves())}
     size = file.size_bytes

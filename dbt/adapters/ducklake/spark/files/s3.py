@@ -1,7 +1,7 @@
-"""Clients of S3 and of stores with its protocol, and the requests that PyArrow lacks.
+"""Clients for S3 and S3-compatible stores, and the requests that PyArrow lacks.
 
-PyArrow deletes each file with four requests, one of which creates an empty object for the directory, and it copies only whole objects. So
-with the extra `s3` files are deleted up to a thousand at a time, and a footer is replaced without moving the rest of the file.
+PyArrow deletes each file with four requests, one of which creates an empty object for the directory, and it copies only whole objects.
+With the extra `s3` (botocore), this module deletes up to a thousand files per request, and replaces a footer without downloading the file.
 """
 
 from __future__ import annotations
@@ -23,23 +23,22 @@ logger = logging.getLogger(__name__)
 
 SCHEMES = frozenset({"s3", "s3a", "s3n"})
 MIN_PART_BYTES = 5 * 2**20
-"""The least size of a part of an upload that is not the last, in bytes."""
+"""The minimum size in bytes of every part of a multipart upload except the last."""
 MAX_PART_BYTES = 4 * 2**30
-"""The largest part that is copied, in bytes; the protocol allows 5 GiB."""
+"""The maximum size in bytes of a part that the store copies; the protocol allows 5 GiB."""
 MAX_KEYS = 1000
-"""The largest number of keys in one request to delete."""
+"""The maximum number of keys in one DeleteObjects request."""
 
-
-_WITHOUT_USER = re.compile(r"//[^/]*@")
-_SIGNS = re.compile(
+_USER_INFO = re.compile(r"//[^/]*@")
+_S3_ERROR = re.compile(
     r"AWS Error|software\.amazon\.awssdk|hadoop\.fs\.s3a|SdkClientException|Could not connect to the endpoint|Unable to locate credentials"
     r"|AuthorizationHeaderMalformed|SignatureDoesNotMatch|InvalidAccessKeyId|NoSuchBucket|AccessDenied|S3Exception"
 )
-"""Parts of the errors of the clients of S3, in Spark, PyArrow and botocore."""
+"""Matches error messages of the S3 clients in Spark, PyArrow and botocore."""
 
 
-class _Known:
-    """The secrets of this process. Spark too has one configuration in a process, so that of the lake that was opened last applies."""
+class _Secrets:
+    """The S3 secrets of this process, by bucket. They are process-wide, like Spark's configuration: the lake that was opened last wins."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -56,16 +55,21 @@ class _Known:
         return list(self._secrets.values())
 
 
-_KNOWN = _Known()
+_SECRETS = _Secrets()
 
 
 def use_secrets(secrets: Iterable[S3Secret]) -> None:
-    """Use these secrets from now on, in place of others of the same scope."""
-    _KNOWN.use(secrets)
+    """Use these secrets from now on. A secret replaces an earlier one for the same bucket, or the earlier one for all other buckets."""
+    _SECRETS.use(secrets)
 
 
 def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
-    """Return PyArrow's client for a bucket; a small file is written with one request."""
+    """Return PyArrow's client for a bucket. If PyArrow supports it, a small file is written with one request.
+
+    Args:
+        bucket: the bucket.
+        secret: how to reach it; None to use the environment.
+    """
     from pyarrow.fs import FileSystem, S3FileSystem, resolve_s3_region
 
     delayed = {"allow_delayed_open": True} if "allow_delayed_open" in (S3FileSystem.__doc__ or "") else {}  # not in older versions
@@ -85,31 +89,31 @@ def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
 
 def secret_of(bucket: str) -> S3Secret | None:
     """Return the secret for a bucket; None to use the environment."""
-    return _KNOWN.of(bucket)
+    return _SECRETS.of(bucket)
 
 
 def hint(text: str) -> str:
-    """Return what to check after an error of a client of S3, as a sentence with a leading blank; "" after another error."""
-    if not _SIGNS.search(text):
+    """Return what to check if `text` is an error of an S3 client, as sentences with a leading space and no final period; "" if not."""
+    if not _S3_ERROR.search(text):
         return ""
-    found = [_shown(each.endpoint_url, each.signing_region, each.bucket) for each in _KNOWN.all()]
-    if not any(each.bucket is None for each in _KNOWN.all()):
+    found = [_shown(each.endpoint_url, each.signing_region, each.bucket) for each in _SECRETS.all()]
+    if not any(each.bucket is None for each in _SECRETS.all()):
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         found.append(_shown(environment_endpoint(os.environ), region, None))
     return (
         f" The object store was addressed as {'; '.join(found)}. Check `endpoint`, `region`, `url_style`, `use_ssl` and the keys in the "
-        "profile's `secrets`, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment. The documentation (object storage) "
-        "describes them"
+        "profile's `secrets`, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment. See the page on object storage in the "
+        "documentation"
     )
 
 
 def _shown(endpoint: str | None, region: str | None, bucket: str | None) -> str:
-    place = _WITHOUT_USER.sub("//", endpoint or "Amazon S3")
+    place = _USER_INFO.sub("//", endpoint or "Amazon S3")
     return f"{place}{'' if region is None else f' in the region {region}'}{'' if bucket is None else f' for the bucket {bucket}'}"
 
 
 def split(path: str) -> tuple[str, str] | None:
-    """Return (bucket, key) of a path in S3 if the extra `s3` is installed; None if only PyArrow can work on it."""
+    """Return (bucket, key) of an S3 path; None for any other path, or if the extra `s3` (botocore) is not installed."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() not in SCHEMES or not _has_botocore():
         return None
@@ -124,7 +128,7 @@ def _has_botocore() -> bool:
 
 def client(bucket: str) -> Any:
     """Return botocore's client for a bucket. Threads can share it."""
-    return _client(_KNOWN.of(bucket))
+    return _client(_SECRETS.of(bucket))
 
 
 @lru_cache(maxsize=16)
@@ -191,10 +195,16 @@ def read_range(bucket: str, key: str, start: int, length: int) -> bytes:
 
 
 def replace_end(bucket: str, key: str, kept: int, end: bytes) -> bool:
-    """Replace what follows the first `kept` bytes of an object, at least `MIN_PART_BYTES`, with `end`; the store itself copies the former.
+    """Keep the first `kept` bytes of an object and replace the rest with `end`. The store copies the kept bytes itself.
+
+    Args:
+        bucket: the bucket.
+        key: the key of the object.
+        kept: the number of bytes to keep, at least `MIN_PART_BYTES`.
+        end: the new bytes after them.
 
     Returns:
-        Whether the object was replaced: not if the store cannot copy parts.
+        Whether the object was replaced. False after any error of the store, for example if it cannot copy parts.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -213,7 +223,7 @@ def replace_end(bucket: str, key: str, kept: int, end: bytes) -> bool:
         store.complete_multipart_upload(**place, UploadId=upload, MultipartUpload={"Parts": parts})
         return True
     except (BotoCoreError, ClientError) as error:
-        logger.info("the store cannot copy a part of s3://%s/%s: %s", bucket, key, error)
+        logger.info("could not replace the end of s3://%s/%s within the store, so the whole file is rewritten: %s", bucket, key, error)
         if upload is not None:
             _abort(store, place, upload)
         return False
@@ -225,7 +235,7 @@ def _abort(store: Any, place: Mapping[str, str], upload: str) -> None:
     try:
         store.abort_multipart_upload(**place, UploadId=upload)
     except (BotoCoreError, ClientError) as error:
-        logger.warning("an upload to s3://%s/%s could not be ended: %s", place["Bucket"], place["Key"], error)
+        logger.warning("a multipart upload to s3://%s/%s could not be aborted: %s", place["Bucket"], place["Key"], error)
 
 
 def _ranges(length: int) -> list[tuple[int, int]]:

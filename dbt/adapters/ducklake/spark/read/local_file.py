@@ -1,6 +1,6 @@
 """Read the rows of one data file in this process: all of them, or those with known keys.
 
-Columns are found by their field ids, and must have the type that a scan of Spark requests.
+Columns are found by their field ids, and must have the type that a Spark scan would request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SparkMustReadError(Exception):
 
 
 class FileReader:
-    """Reads the rows of a data file whose keys are among some values; all its rows if there are no keys."""
+    """Reads the rows of a data file that have one of the given values in each key column; without keys, all rows."""
 
     def __init__(self, file: DataFile, group: FileGroup, types: pa.Schema, keys: Keys, note_found: Callable[[int], None]) -> None:
         """Open a file.
@@ -40,9 +40,9 @@ class FileReader:
         Args:
             file: the file.
             group: how its columns are read.
-            types: the columns of the table, in the order of the group, and the lineage.
-            keys: the values of each key.
-            note_found: called with each number of rows that have the keys; it raises SparkMustReadError if they are too many.
+            types: the columns of the table, in the order of `group.readings`, then the three lineage columns.
+            keys: the values to find in each key column; empty to read all rows.
+            note_found: called with the number of matching rows in each batch; raises SparkMustReadError when the total is too large.
         """
         files, inner = storage.filesystem(file.path)
         self._file, self._types, self._note_found = file, types, note_found
@@ -60,13 +60,13 @@ class FileReader:
         self._parquet.close()
 
     def size(self) -> int:
-        """Return the size in the file of the columns to read, in bytes."""
+        """Return the compressed size in bytes of the columns to read, over all row groups."""
         names = {*self._key_names(), *self._other_names()}
         columns = [index for index, path in enumerate(self._paths) if path in names]
         return sum(group.column(index).total_compressed_size for group in self._row_groups() for index in columns)
 
     def parts(self) -> Iterator[pa.Table]:
-        """Yield the rows with their lineage.
+        """Yield the matching rows that are not deleted, with their lineage.
 
         Raises:
             SparkMustReadError: there are too many rows with the keys, or Spark must read the file.
@@ -100,7 +100,7 @@ class FileReader:
         yield self._with_lineage(rows, pc.add(positions, first))
 
     def _rows_at(self, index: int, names: list[str], positions: pa.Array) -> pa.Table:
-        """Return columns of the rows at positions in a row group. Batches are small, because strings may take far less in the file."""
+        """Return columns of the rows at these positions of a row group, read in batches, because decoded strings may be far larger."""
         parts = []
         for start, batch in self._batches(index, names):
             inside = pc.and_(pc.greater_equal(positions, start), pc.less(positions, start + batch.num_rows))
@@ -115,7 +115,7 @@ class FileReader:
             start += batch.num_rows
 
     def _may_contain(self, group: pq.RowGroupMetaData, key: int) -> bool:
-        """Whether a row group may contain one of the values of a key, by the bounds of integers."""
+        """Whether a row group may contain one of the values of a key, judging by the min/max statistics of an integer column."""
         columns = [index for index, path in enumerate(self._paths) if path == self._name(key)]
         if not pa.types.is_integer(self._fields[key][1]) or len(columns) != 1:
             return True
@@ -170,13 +170,17 @@ def _by_id(rows: pa.Table) -> dict[int | None, pa.ChunkedArray]:
 
 
 def _has_old_dates(metadata: Mapping[bytes, bytes]) -> bool:
-    """Whether Spark wrote the file with the calendar that it had before version 3, so that it converts dates when it reads them."""
+    """Whether the file was written with Spark 2's hybrid Julian/Gregorian calendar, so that Spark must rebase its dates and timestamps."""
     version = metadata.get(b"org.apache.spark.version", b"3")
     return b"org.apache.spark.legacyDateTime" in metadata or version.split(b".")[0] in (b"1", b"2")
 
 
 def _row_ids(embedded: pa.ChunkedArray | None, file: DataFile, positions: pa.Array) -> pa.Array | pa.ChunkedArray:
-    """Return the row ids of a file: embedded ones have priority."""
+    """Return the row ids of rows at these positions: those stored in the file, and computed ones where it has none.
+
+    Raises:
+        SparkMustReadError: an id is neither stored nor computable.
+    """
     computed = None if file.row_id_start is None else pc.add(positions, file.row_id_start)
     if embedded is None or embedded.null_count:
         if computed is None:

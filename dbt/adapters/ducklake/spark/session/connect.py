@@ -18,7 +18,7 @@ _LOST_SESSION = re.compile(r"\[(?:INVALID_HANDLE\.SESSION_(?:CHANGED|CLOSED|NOT_
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Whether the session is a Spark Connect client, without access to a JVM."""
+    """Whether the session is a Spark Connect client, which has no access to the JVM."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
@@ -27,8 +27,8 @@ def is_lost_session(error: Exception) -> bool:
     return _LOST_SESSION.search(str(error)) is not None
 
 
-def has_closed(session: SparkSession) -> bool:
-    """Return whether the server has closed a session. Any other error returns False: the next statement raises it."""
+def is_closed_by_server(session: SparkSession) -> bool:
+    """Ask the server whether it has closed a session. After any other error, return False: the next statement will raise that error."""
     try:
         session.conf.get("spark.sql.ansi.enabled")
     except Exception as error:
@@ -37,17 +37,20 @@ def has_closed(session: SparkSession) -> bool:
 
 
 def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSession:
-    """Connect to the server at `settings.remote`; PySpark starts one if that is `local`.
+    """Connect to the server at `settings.remote`. If that begins with `local`, PySpark starts the server.
 
     Args:
-        settings: how to start the client.
-        warn: receives a message if the Java of JAVA_HOME is not used.
+        settings: the remote address, the application name and the Spark settings.
+        warn: receives a message if the Java in JAVA_HOME cannot be used and another one is.
+
+    Raises:
+        ConfigurationError: PySpark must start a server, and no suitable Java was found.
     """
     from pyspark.sql import SparkSession
 
     assert settings.remote is not None
     builder = SparkSession.builder.remote(settings.remote).appName(settings.app_name)
-    if settings.remote.startswith("local"):  # PySpark gives a builder's settings to the server as arguments
+    if settings.remote.startswith("local"):  # the builder would pass settings as process arguments, which every user can see
         java = find_java()
         if java.warning is not None:
             warn(java.warning)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import EngineError
 from .application import Application
-from .connect import has_closed, is_connect, is_lost_session
+from .connect import is_closed_by_server, is_connect, is_lost_session
 from .java import require_pair
 from .jvm import cache_names
 from .scopes import Scope, Scopes
@@ -84,7 +84,7 @@ class SparkRuntime:
             idle_seconds: the time since its last statement.
         """
         if is_connect(session):
-            if idle_seconds > IDLE_SECONDS and session in self._clients and has_closed(session):
+            if idle_seconds > IDLE_SECONDS and session in self._clients and is_closed_by_server(session):
                 self._forget(session)
             return session not in self._clients
         with self._lock:

@@ -53,7 +53,7 @@ def migrate(database: Database, data_path: str, rewrite: Callable[[MergedFile], 
     merged = _merged_files(database, data_path, database.older_catalog.source)
     rewritten = {file.data_file_id: (file, rewrite(file)) for file in merged}
     try:
-        with database.migrating() as connection:
+        with database.writing_any_format() as connection:
             _require_unchanged(connection, merged, database.older_catalog.source)
             _migrate(connection, database, database.older_catalog.source, rewritten)
     except ConcurrentWriteError as error:

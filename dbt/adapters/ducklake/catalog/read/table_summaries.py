@@ -1,6 +1,6 @@
-"""Facts about tables that users see: rows, files, bytes, and the snapshot that last changed the rows.
+"""Summaries of tables as users see them: rows, files, bytes, and the snapshot that last changed the rows.
 
-The counts in `ducklake_table_stats` include deleted rows, so they are computed from the files, their deletes and the inlined rows instead.
+`ducklake_table_stats` counts deleted rows too, so this module counts from the files, their deletes and the inlined rows instead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, case, func, inspect, select
+from sqlalchemy import Select, case, func, inspect, or_, select
 from sqlalchemy.engine import Connection
 
 from ...format.changes import CHANGES_OF_ROWS, Kind, parse_changes
@@ -19,19 +19,24 @@ from ..store import tables as t
 from ..store.database import BATCH_SIZE, rows_with_ids
 from ..store.inlined import all_registered, count_deletes, count_rows, delete_table_name
 
+_REWRITE_WORDS = ("rewrite_", "compacted_table")
+"""Parts of the logged names of a rewrite; the second is that of older versions of DuckDB's extension."""
+
 
 @dataclass(frozen=True)
-class TableFacts:
-    """Facts about one table at one snapshot."""
+class TableSummary:
+    """The sizes and the last change of one table at one snapshot."""
 
     record_count: int
-    """How many rows a query returns. For an older snapshot it is slightly too low if a delete file also contains later deletes."""
+    """How many rows a query returns. For an older snapshot this is only an estimate: a merged or flushed file counts with its rows of later
+    snapshots, and a delete file with its later deletes."""
     file_count: int
     """The number of data files."""
     size_bytes: int
     """The size of the data files."""
     last_snapshot_id: int | None
-    """The snapshot that last changed rows, apart from compactions; None if the table has never had rows."""
+    """The snapshot that last changed rows, compactions excluded; after a flush of inlined deletes it may be an earlier one. None if the
+    catalog has no trace of one: the table never had rows, or all its rows were deleted and the snapshots that had them have expired."""
     last_snapshot_time: datetime | None
     """The time of that snapshot; None if there is none or it has expired."""
     delete_file_count: int = 0
@@ -45,7 +50,7 @@ class TableFacts:
 
 @dataclass
 class _Inlined:
-    """What the catalog database stores of one table."""
+    """The inlined rows and inlined deletes of one table."""
 
     rows: int = 0
     deletes: int = 0
@@ -53,8 +58,11 @@ class _Inlined:
     """The snapshot of the last insert or delete; -1 if there is none."""
 
 
-def read_facts(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
-    """Return table id → facts, for the tables with these ids. Only tables with inlined deletes need a query each."""
+def read_table_summaries(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, TableSummary]:
+    """Return table id → summary, for the tables with these ids.
+
+    Each table with inlined deletes needs one more query, and each snapshot that rewrote files three more, see `_last_changes`.
+    """
     data, delete = t.data_file, t.delete_file
     of_files = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count))
     of_deletes = select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
@@ -67,12 +75,12 @@ def read_facts(connection: Connection, snapshot_id: int, ids: list[int]) -> dict
     changes = _last_changes(connection, snapshot_id, ids)
     last = {table_id: max(changes.get(table_id, -1), inlined[table_id].last_change) for table_id in ids}
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
-    facts = {}
+    summaries = {}
     for table_id in ids:
         file_count, size, stored = files.get(table_id, (0, 0, 0))
         delete_count, delete_size, deleted = deletes.get(table_id, (0, 0, 0))
         deleted += inlined[table_id].deletes
-        facts[table_id] = TableFacts(
+        summaries[table_id] = TableSummary(
             stored + inlined[table_id].rows - deleted,
             file_count,
             size,
@@ -83,7 +91,7 @@ def read_facts(connection: Connection, snapshot_id: int, ids: list[int]) -> dict
             deleted,
             inlined[table_id].rows,
         )
-    return facts
+    return summaries
 
 
 def _grouped(connection: Connection, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
@@ -98,8 +106,8 @@ def _grouped(connection: Connection, query: Select[Any], table: Any, ids: list[i
 def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, int]:
     """Return table id → the snapshot of the last change of rows that the files show.
 
-    Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that the rewrite ended
-    show when rows last changed before it. If these have expired, the rewrite's own snapshot is returned.
+    Merged and flushed files keep the snapshots of their rows, but a rewritten file begins at the rewrite. So if the last change was a
+    rewrite, look again at the files up to the snapshot before it. If the files that it replaced have expired, return its own snapshot.
     """
     found: dict[int, int] = {}
     rounds = [(snapshot_id, ids)]
@@ -118,10 +126,10 @@ def _last_changes(connection: Connection, snapshot_id: int, ids: list[int]) -> d
 
 
 def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
-    """Return snapshot id → ids of the tables that the snapshot rewrote without changing their rows in another way."""
+    """Return snapshot id → ids of the tables whose files it rewrote, without those whose rows it also changed."""
     found: dict[int, set[int]] = {}
     log = t.snapshot_changes
-    query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.changes_made.contains("rewrite_"))
+    query = select(log.c.snapshot_id, log.c.changes_made).where(or_(*(log.c.changes_made.contains(word) for word in _REWRITE_WORDS)))
     for row in rows_with_ids(connection, query, log.c.snapshot_id, snapshots):
         changes = parse_changes(row.changes_made)
         rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
