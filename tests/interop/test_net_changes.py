@@ -155,11 +155,13 @@ def test_duckdb_merges_the_files_of_several_increments(model: Both) -> None:
 
 
 def test_an_input_in_a_schema_with_a_dot_is_found_after_it_was_created_again(model: Both) -> None:
-    for statement in ('CREATE SCHEMA "a.b"', "CREATE TABLE \"a.b\".t AS SELECT 1 AS id, 'x' AS v"):
-        model.duckdb(statement)
+    for schema, table in (("a", "b.t"), ("a.b", "t")):
+        model.duckdb(f'CREATE SCHEMA "{schema}"')
+        model.duckdb(f'CREATE TABLE "{schema}"."{table}" AS SELECT 1 AS id, \'x\' AS v')
     query = "SELECT id, v FROM ducklake_changes('lake', 'a.b', 't', model => ['lake', 'main', 'm'], full_build => true)"
     model.session.set_positions(MODEL, query, rebuilt=True)
-    assert model.session.position_problems(MODEL) == []
+    assert model.session.position_problems(MODEL) == [], "the other table with this full name does not matter"
+    model.duckdb('DROP TABLE a."b.t"')
     model.duckdb('DROP TABLE "a.b".t')
     assert model.session.position_problems(MODEL) == ["lake.a.b.t was dropped"]
     model.duckdb("CREATE TABLE \"a.b\".t AS SELECT 1 AS id, 'x' AS v")

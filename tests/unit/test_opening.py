@@ -113,9 +113,13 @@ def test_a_lake_on_which_a_command_cannot_stage_is_not_used_without_staging(tmp_
     monkeypatch.setattr("dbt.adapters.ducklake.connections.require_hook", lambda _: None)
     monkeypatch.setattr("dbt.adapters.ducklake.connections.plans", plans_once_wrong)
     connections = manager(tmp_path, publish="tested")
+    closed: list[LakeCatalog] = []
+    close = LakeCatalog.close
+    monkeypatch.setattr(LakeCatalog, "close", lambda catalog: (closed.append(catalog), close(catalog)))
     connections.profile.args = SimpleNamespace(which="build", vars={})  # type: ignore[attr-defined]
     with pytest.raises(RuntimeError, match="no plan"):
         connections.lake()
+    assert len(closed) == 1
     opened = connections.lake()
     assert opened.nodes is not None, "the nodes of a later connection are staged"
     opened.close_catalogs()

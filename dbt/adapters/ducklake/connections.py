@@ -1,4 +1,4 @@
-"""dbt's connections: one lake per process, one session per connection, one transaction per node (hooks commit each statement)."""
+"""dbt's connections: one lake per process, one session per connection, one transaction per node. On-run hooks commit each statement."""
 
 from __future__ import annotations
 
@@ -186,7 +186,11 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
                 if stages:
-                    self._stage(lake)
+                    try:
+                        self._stage(lake)
+                    except BaseException:
+                        lake.close_catalogs()
+                        raise
                 self._lake = lake  # not before it stages: nodes of a later connection would commit directly
                 for folder in map(os.path.abspath, self.credentials.module_paths):
                     if folder not in sys.path:
@@ -327,7 +331,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                     raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
 
     def _unpublished_note(self) -> str:
-        """Return a note for the error of a failed on-run-end hook: dbt then skips the hook that publishes. Empty for all other errors."""
+        """Return a note for the error of a failed on-run-end hook: dbt then skips the hook that publishes a run. Otherwise empty."""
         connection, run = self.get_if_exists(), None if self._lake is None else self._lake.run
         if connection is None or connection.name != HOOKS or run is None or not (self._has_opened_nodes and run.changes_catalog):
             return ""

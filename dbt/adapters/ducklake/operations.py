@@ -22,7 +22,7 @@ class LakeOperations(LakeMetadata):
 
     @available.parse_none
     def last_snapshot(self, relation: DuckLakeRelation) -> int | None:
-        """Return the newest snapshot that changed the rows of a table; None if the table does not exist or never had rows."""
+        """Return the newest snapshot that changed the rows of a table; None if there is no table, or no trace of rows."""
         session, lake = self._session(), self._lake(relation.database)
         if lake is None:
             return None

@@ -173,7 +173,7 @@ class Transaction:
         seen: the newest snapshot when it began, and the newest before it ended.
         snapshots: those that it committed.
         explicit: whether it was opened by BEGIN.
-        replays: how often it was replayed.
+        replays: how often it was planned again or replayed.
     """
 
     number: int

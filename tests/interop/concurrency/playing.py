@@ -151,7 +151,7 @@ class _Play:
             if statement.kind is not Kind.COMMIT and work.explicit:
                 actor.rollback()
         if actor.replays > replays:
-            outcome += f", replayed {actor.replays - replays} times"
+            outcome += f", {'replayed' if work.explicit else 'planned again'} {actor.replays - replays} times"
         self._after(number, step.actor, work, committed, ended, actor.replays - replays, statement)
         self._lines.append(
             f"{number:2} {step.actor:6} {statement.text} → {outcome}{f' [snapshot {self._latest}]' if self._committed else ''}"

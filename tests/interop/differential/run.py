@@ -147,6 +147,9 @@ class Run:
         for _ in range(number):
             statement = self._next(side, side.shape())
             concerned.update(statement.tables)
+            if statement.kind == "rename table":
+                old, new = statement.tables
+                self.changed |= {(kind, new) for kind, key in self.changed if key == old}
             self.changed.update((statement.kind, key) for key in statement.tables)
             if self._run_statement(side, statement):
                 self.plain.follow(statement)
@@ -174,7 +177,8 @@ class Run:
     def _would_break(self, statement: Statement) -> bool:
         """Return whether DuckDB may crash, because its transaction has changed the table before. See `test_found_faults`.
 
-        It may not replace any such table, nor merge into one that it repartitioned, nor write to one whose partition keys it removed.
+        It may not replace any such table, merge into one that it repartitioned, nor insert, update or merge rows of one whose partition keys it
+        removed.
         """
         kinds = {kind for kind, key in self.changed if key in statement.tables}
         if statement.kind == "replace":

@@ -253,7 +253,7 @@ class LakeCatalog:
             return read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below)
 
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
-        """Return snapshot id → number and size of the data files that it added; None if some were merged with files of other snapshots.
+        """Return snapshot id → number and size of the data files that it added; None if unknown because files were merged or flushed.
 
         Args:
             snapshots: snapshot id → ids of the tables that it changed.

@@ -255,9 +255,9 @@ def _problem_for_list(position: Position, context_of: ContextOf) -> str | None:
 def _position_problem(position: Position, context_of: ContextOf) -> str | None:
     context = context_of(position.lake)
     table = context.transaction.by_id(position.table_id)
-    for named in _tables_named(context, position.table):
-        if named.table_id != position.table_id:
-            table = named
+    named = list(_tables_named(context, position.table))
+    if named and all(each.table_id != position.table_id for each in named):
+        table = named[0]
     if not isinstance(table, Table):
         return f"{position.lake}.{position.table} was dropped"
     return _input_problem(Input(position.lake, context, table), position)

@@ -85,7 +85,7 @@ class TableHistory:
     def with_layouts(self, layouts: Iterable[tuple[Column, ...]]) -> TableHistory:
         """Return the history with the columns of files that a transaction has staged, which the catalog does not have yet.
 
-        Each added row begins and ends at the same snapshot, so `layout` never returns it; only names and types matter. Its order is 0.
+        Each added row begins and ends at the same snapshot, so `layout` never returns it; only names and types matter. Its table id is 0.
         """
         nodes = dict.fromkeys((parent, node.column_id, node.name, node.type) for layout in layouts for parent, node in with_parents(layout))
         begin = self.begin

@@ -35,8 +35,9 @@ class TableSummary:
     size_bytes: int
     """The size of the data files."""
     last_snapshot_id: int | None
-    """The snapshot that last changed rows, compactions excluded; after a flush of inlined deletes it may be an earlier one. None if the
-    catalog has no trace of one: the table never had rows, or all its rows were deleted and the snapshots that had them have expired."""
+    """The snapshot that last changed rows, compactions excluded; after a flush it may be an earlier one, as a delete file need not have the
+    snapshot of its last delete. None if the catalog has no trace of one: the table never had rows, or all its rows were deleted and the
+    snapshots that had them have expired."""
     last_snapshot_time: datetime | None
     """The time of that snapshot; None if there is none or it has expired."""
     delete_file_count: int = 0
