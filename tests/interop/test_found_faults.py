@@ -239,6 +239,19 @@ def test_duckdb_crashes_when_it_changes_a_table_altered_in_the_same_transaction(
     assert both.rows("SELECT * FROM t") == rows
 
 
+def test_duckdb_loses_a_row_that_it_merged_into_inlined_rows_of_the_same_transaction(both: Both) -> None:
+    upsert = "MERGE INTO {} AS t USING ({}) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
+    for table, run in (("theirs", both.duckdb), ("ours", both.spark)):
+        both.duckdb(f"CREATE TABLE {table} (id INTEGER, n INTEGER)")
+        run("BEGIN")
+        run(f"INSERT INTO {table} VALUES (1, 3)")
+        for source in ("SELECT 4 AS id, 2 AS n UNION ALL SELECT 5 AS id, 0 AS n", "SELECT 5 AS id, 1 AS n", "SELECT 1 AS id, 3 AS n"):
+            run(upsert.format(table, source))
+        run("COMMIT")
+    assert both.rows("SELECT id, n FROM ours") == [(1, 3), (4, 2), (5, 1)]
+    assert both.rows("SELECT id, n FROM theirs") == [(1, 3), (4, 2)]  # the fault
+
+
 @pytest.mark.parametrize("flushed_by", ["duckdb", "spark"])
 def test_duckdb_repeats_earlier_rows_after_a_rewrite_and_a_flush(both: Both, flushed_by: str) -> None:
     both.duckdb("CREATE TABLE t AS SELECT i AS id FROM range(40) r(i)")

@@ -20,6 +20,10 @@ class _Open:
     """An open transaction of an actor."""
 
     statements: int = 0
+    inserted_into: set[str] = field(default_factory=set)
+    """The tables to which it may have added rows."""
+    merged_later: set[str] = field(default_factory=set)
+    """Those into which it then merged."""
 
 
 @dataclass
@@ -115,6 +119,11 @@ class Writer:
 
     def _add_step(self, actor: Actor, statement: Statement) -> None:
         self.steps.append(Step(actor, statement))
+        if actor in self._open and statement.text.startswith(("INSERT", "MERGE")):
+            changed = self._open[actor]
+            if statement.text.startswith("MERGE"):
+                changed.merged_later |= statement.writes & changed.inserted_into
+            changed.inserted_into |= statement.writes
         if statement.temporary:
             self._has_temporary.add(actor)
         if statement.text.startswith("ALTER"):
@@ -157,6 +166,8 @@ class Writer:
         text = statement.text
         if self.inlining and (text.startswith("ALTER") or (statement.kind is Kind.CHANGE and statement.writes & self._altered)):
             return False  # DuckDB loses columns of inlined rows
+        if self.inlining and "duckdb" in self._open and statement.writes & self._open["duckdb"].merged_later:
+            return False  # DuckDB loses rows that it has inlined by an INSERT and then by a MERGE
         if statement.text in (MERGE_FILES, REWRITE) and self._dropped:
             return False  # DuckDB forgets dropped tables after a compaction
         if statement.text == FLUSH and self.inlining and self._rewritten:
