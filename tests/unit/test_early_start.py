@@ -7,8 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
 from dbt.adapters.ducklake.early_start import command_needs_spark, nodes_need_spark
+from dbt.adapters.ducklake.spark.session.application import Application
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 
 NODES = [
     SimpleNamespace(unique_id="model.p.a", resource_type="model"),
@@ -68,3 +71,14 @@ def test_a_profile_alone_starts_nothing() -> None:
 )
 def test_selected_nodes_that_run_in_spark_need_it(project: Path, selected: list[str], needed: bool) -> None:
     assert nodes_need_spark(config(project, "build"), selected, NODES) is needed
+
+
+def test_nothing_starts_early_if_the_process_has_a_spark_of_an_earlier_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[bool] = []
+    for context in (object(), None):
+        monkeypatch.setattr(SparkContext, "_active_spark_context", context)
+        application = Application(SparkSettings(), "project", None, lambda: None)
+        application.start_early(lambda: starts.append(True))
+        if application._early_start is not None:
+            application._early_start.join()
+        assert len(starts) == (0 if context else 1)

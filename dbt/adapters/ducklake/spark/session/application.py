@@ -116,8 +116,11 @@ class Application:
             return self.base
 
     def start_early(self, start: Callable[[], object]) -> None:
-        """In another thread, call a function that starts Spark. Its errors are ignored, because `session` tries again and reports them."""
-        if self._early_start is not None or self.base is not None or self._settings.remote is not None:
+        """In another thread, call a function that starts Spark. Its errors are ignored, because `session` tries again and reports them.
+
+        Nothing is done if there is nothing to wait for: this process has a Spark, perhaps of an earlier command, or connects to a server.
+        """
+        if self._early_start is not None or self.base is not None or self._settings.remote is not None or _has_context():
             return
 
         def run() -> None:
@@ -249,6 +252,12 @@ class Application:
         is_named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
         if self._settings.is_local and is_own_jvm and not is_named:
             context.pythonExec = sys.executable
+
+
+def _has_context() -> bool:
+    """Whether this process has a SparkContext. PySpark is not imported to find out."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return getattr(context, "_active_spark_context", None) is not None
 
 
 def _is_stopped(session: SparkSession) -> bool:
