@@ -221,7 +221,21 @@ def test_a_text_in_double_quotes_that_is_a_column_is_a_warning(session: Session)
         session.bound(text, temporary=temporary)
         assert len(warnings) == 1, text
         assert f'{first.lower()}" in double quotes' in warnings[0].lower()
+    for text in (
+        'with c as (select a as sender from t) select "sender" from c',
+        'select "sender" from (select (a + 1) as `Sender` from t)',
+        'select * from t where exists (select 1 from (values (1)) as v(x)) and "sender" in (select max(a) as sender from t)',
+    ):
+        warnings.clear()
+        session.bound(text, temporary=temporary)
+        assert [each.split(" in double quotes")[0] for each in warnings] == ['The query has "sender"'], text
     warnings.clear()
+    for text in (
+        'select a as sender, "sender" from t',
+        'select "sender" from (t) as sender',
+        'select cast("int" as int), "inner" from t as inner',
+    ):
+        session.bound(text, temporary=temporary)
     for text in (f"select '{first}' from t", 'select "other" from t', f'select `{first}`, r"x" from t -- "{first}"', f'select "{first}"'):
         session.bound(text, temporary=temporary)
     session.planning = replace(session.planning, usual_literals=lambda: False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from ..errors import LakeError, NotFoundError, StatementError
 from ..format.files import Condition
@@ -13,7 +14,7 @@ from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Macro, Table, View
 from ..format.view_columns import view_columns
 from ..sql.references import references
-from ..sql.tokens import Kind, tokenize
+from ..sql.tokens import QUERY_STARTS, Kind, Token, tokenize
 from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
 from ..translate.view_text import spark_text
@@ -71,7 +72,9 @@ def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] 
 
 
 def _strings_like_columns(text: str, bound: Bound) -> list[str]:
-    """Return the strings in double quotes that are columns of the relations that a statement reads, each once, as written.
+    """Return the strings in double quotes that are columns which a statement reads, each once, as written.
+
+    The columns are those of the relations, and the aliases in subqueries and common table expressions.
 
     Args:
         text: the statement.
@@ -79,11 +82,24 @@ def _strings_like_columns(text: str, bound: Bound) -> list[str]:
     """
     if '"' not in text:
         return []
-    quoted = {token.text[1:-1] for token in tokenize(text) if token.kind is Kind.STRING and token.text[0] == '"'}
+    tokens = tokenize(text)
+    quoted = {token.text[1:-1] for token in tokens if token.kind is Kind.STRING and token.text[0] == '"'}
     if not quoted:
         return []
-    columns = {fold(name) for name in _column_names(bound, set())}
+    columns = {fold(name) for name in (*_column_names(bound, set()), *_aliases_in_subqueries(tokens))}
     return sorted(each for each in quoted if fold(each) in columns)
+
+
+def _aliases_in_subqueries(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the identifiers after AS directly in a subquery in parentheses."""
+    in_query = [False]
+    for before, token in pairwise(tokens):
+        if before.word == "(":
+            in_query.append(token.word in QUERY_STARTS)
+        elif before.word == ")" and len(in_query) > 1:
+            in_query.pop()
+        elif before.word == "AS" and token.is_identifier and in_query[-1]:
+            yield token.identifier
 
 
 def _column_names(bound: Bound, seen: set[int]) -> Iterator[str]:
