@@ -20,7 +20,7 @@ from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, creation_time, read_table_log
 from .read.table_summaries import TableSummary, read_table_summaries
-from .store.attach import LakeFacts, NoLakeError, attach, effective_data_path
+from .store.attach import AttachedLake, NoLakeError, attach, effective_data_path
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
 from .store.known_files import schema_uuids
@@ -36,12 +36,12 @@ from .transaction.transaction import Savepoint, Transaction
 class LakeCatalog:
     """The catalog of a lake. The catalog and its readers are thread-safe; its transactions are not."""
 
-    def __init__(self, database: Database, facts: LakeFacts, settings: CatalogSettings, retry: RetrySettings) -> None:
+    def __init__(self, database: Database, attached: AttachedLake, settings: CatalogSettings, retry: RetrySettings) -> None:
         self._database = database
-        self._facts = facts
+        self._attached = attached
         self._settings = settings
         self._retry = retry
-        self._cache = DefinitionCache(database, facts.data_path)
+        self._cache = DefinitionCache(database, attached.data_path)
 
     @classmethod
     def open(
@@ -63,14 +63,14 @@ class LakeCatalog:
         retry = retry or RetrySettings()
         database = Database(settings.location, read_only=settings.only_reads, lake=settings.database)
         try:
-            facts = attach(database, settings, before_creation)
+            attached = attach(database, settings, before_creation)
             database.opened_at_snapshot = (
                 resolve(database, retry, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
             )
         except BaseException:
             database.close()
             raise
-        return cls(database, facts, settings, retry)
+        return cls(database, attached, settings, retry)
 
     @classmethod
     def find(cls, settings: CatalogSettings) -> LakeCatalog | None:
@@ -107,22 +107,22 @@ class LakeCatalog:
     @property
     def data_path(self) -> str:
         """The directory or URL to which the paths of schemas are relative, with a trailing `/`."""
-        return self._facts.data_path
+        return self._attached.data_path
 
     @property
     def encrypted(self) -> bool:
         """Whether the lake's files are encrypted."""
-        return self._facts.encrypted
+        return self._attached.encrypted
 
     @property
     def is_new(self) -> bool:
         """Whether opening the lake created it."""
-        return self._facts.is_new
+        return self._attached.is_new
 
     @property
     def earlier_data_path(self) -> str | None:
         """The data path that opening the lake replaced, because it had no tables yet."""
-        return self._facts.earlier_data_path
+        return self._attached.earlier_data_path
 
     def identities(self) -> list[str]:
         """Return the UUIDs of all schemas in the catalog, oldest first. They identify the lake, because no other lake has them."""

@@ -217,8 +217,8 @@ def _require_same_data_path(state: CommitState) -> None:
     """
     if not any(table_id < 0 for table_id in state.staged.tables):
         return
-    facts = t.metadata.c
-    stored = state.connection.scalar(select(facts.value).where(facts.key == "data_path", facts.scope.is_(None)))
+    metadata = t.metadata.c
+    stored = state.connection.scalar(select(metadata.value).where(metadata.key == "data_path", metadata.scope.is_(None)))
     if stored is not None and with_separator(stored) != state.data_path:
         raise LakeError(
             f"the lake stores its files at {stored} now, but at {state.data_path} when this process opened it; nothing was committed, "

@@ -1,4 +1,4 @@
-"""Facts about a table's committed rows that a transaction or a commit needs: whether it has any, its statistics, the size of a row."""
+"""What a transaction or a commit needs to know about a table's committed rows: whether it has any, its statistics, the size of a row."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class NoLakeError(ConfigurationError):
 
 
 @dataclass(frozen=True)
-class LakeFacts:
+class AttachedLake:
     """Properties of a lake that never change while it is open."""
 
     data_path: str
@@ -47,7 +47,7 @@ class LakeFacts:
     """The data path that opening the lake replaced, because it had no tables yet."""
 
 
-def attach(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> LakeFacts:
+def attach(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> AttachedLake:
     """Open a lake, creating it if necessary. A lake without tables gets the `data_path` of the settings.
 
     Args:
@@ -93,7 +93,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         if not _replace_data_path(database, stored, data_path):
             return attach(database, settings, before_creation)  # another process has changed the lake
     earlier_data_path = stored if data_path != stored else None
-    return LakeFacts(with_separator(data_path), encrypted, is_new, earlier_data_path)
+    return AttachedLake(with_separator(data_path), encrypted, is_new, earlier_data_path)
 
 
 def _require_file(database: Database, creates: bool) -> None:

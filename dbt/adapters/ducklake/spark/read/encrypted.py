@@ -23,13 +23,13 @@ from ..files.encrypted_files import location_of
 from ..files.physical import physical_schemas
 from ..values.conversions import REFUSED
 from .encrypted_columns import arrow_schema, select_list
-from .file_facts import Fact, is_text
+from .file_columns import FileValue, is_text
 from .unneeded import MARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Facts = Mapping[str, Sequence[Fact]]
+FileColumns = Mapping[str, Sequence[FileValue]]
 """Column name → the value of the column in each file."""
 TASK_BYTES = 32 * 1024 * 1024
 """One task reads several small files, up to this size in bytes together."""
@@ -49,7 +49,7 @@ def read_files(
     files: Sequence[DataFile],
     fields: Sequence[StructField],
     position: str,
-    facts: Facts,
+    columns: FileColumns,
     unneeded: Collection[str] = (),
 ) -> DataFrame:
     """Return the rows of encrypted files.
@@ -60,7 +60,7 @@ def read_files(
         files: the files, each with its encryption key.
         fields: the columns to read. A column with a field id is found by it, any other by its name.
         position: the name of an additional column, with the position of each row in its file.
-        facts: additional columns that have one value for each file, in the order of `files`.
+        columns: additional columns that have one value for each file, in the order of `files`.
         unneeded: the names of fields that are not read, and are NULL in the result.
 
     Raises:
@@ -77,12 +77,12 @@ def read_files(
             location_of(file.path),
             key_of(file.path, file.encryption_key or ""),
             selects[schema],
-            tuple(values[number] for values in facts.values()),
+            tuple(values[number] for values in columns.values()),
         )
         for number, (file, schema) in enumerate(zip(files, schemas, strict=True))
     ]
-    constants = pa.schema([(name, pa.string() if is_text(values) else pa.int64()) for name, values in facts.items()])
-    added = [StructField(name, StringType() if is_text(values) else LongType()) for name, values in facts.items()]
+    constants = pa.schema([(name, pa.string() if is_text(values) else pa.int64()) for name, values in columns.items()])
+    added = [StructField(name, StringType() if is_text(values) else LongType()) for name, values in columns.items()]
     result = StructType([*(StructField(f.name, f.dataType) for f in fields), StructField(position, LongType()), *added])
     frames: list[DataFrame] = []
     for tasks in _functions(list(zip(files, requests, strict=True))):

@@ -22,7 +22,7 @@ from ...format.files import SNAPSHOT_ID_COLUMN, DataFile, DeleteFile
 from ..files.deletes import POSITION_BITS, deleted_keys
 from ..session.connect import is_connect
 from ..session.jvm import java_class
-from .file_facts import with_facts
+from .file_columns import with_file_columns
 from .manifest import read_files
 
 if TYPE_CHECKING:
@@ -165,11 +165,11 @@ def _is_parquet(file: DataFile) -> bool:
 def _from_files(spark: SparkSession, files: Sequence[tuple[int, DeleteFile]]) -> DataFrame:
     """Return the keys in Parquet delete files, which Spark reads, given with the indexes of their data files."""
     frame = read_files(spark, [(file.path, file.size_bytes) for _, file in files], _DELETE_FILE)
-    facts = {
+    columns = {
         "__ducklake_number": [index for index, _ in files],
         "__ducklake_limit": [file.snapshot_limit for _, file in files],
     }
-    frame = with_facts(spark, frame, [file.path for _, file in files], facts)
+    frame = with_file_columns(spark, frame, [file.path for _, file in files], columns)
     counts = f"{SNAPSHOT_ID_COLUMN} IS NULL OR {SNAPSHOT_ID_COLUMN} <= __ducklake_limit"
     return frame.where(counts).selectExpr(f"{_key('__ducklake_number', 'pos')} AS {DELETED}")
 

@@ -32,7 +32,7 @@ from ..values.conversions import REFUSED, convert
 from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import spark_type
 from . import encrypted, inlined, positions
-from .file_facts import Fact, with_facts
+from .file_columns import FileValue, with_file_columns
 from .file_groups import FileGroup, group_files
 from .manifest import read_files
 from .reading import embedded_column
@@ -96,14 +96,14 @@ def _read_group(
     if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
         fields.append(embedded_column(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
     paths = [file.path for file in group.files]
-    facts = _facts(plan, group, restricted, lineage, virtual)
+    columns = _file_columns(plan, group, restricted, lineage, virtual)
     if group.files[0].is_encrypted:
-        frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts, unneeded)
+        frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, columns, unneeded)
     else:
         frame = read_files(spark, files, StructType(fields), by_name=group.by_name)
-        if facts or restricted:
-            frame = with_facts(spark, frame, paths, facts, [f"_metadata.row_index AS {_POSITION}"])
-    if facts or restricted:
+        if columns or restricted:
+            frame = with_file_columns(spark, frame, paths, columns, [f"_metadata.row_index AS {_POSITION}"])
+    if columns or restricted:
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
@@ -124,7 +124,7 @@ def _columns(plan: ScanPlan, group: FileGroup) -> list[Expression]:
             expressions.append(f"{backquoted(reading.field.name)} AS {backquoted(column.name)}")
             continue
         if index in keys:
-            text = F.col(f"{_PARTITION}{index}").cast("string")  # a fact that is NULL for all files is a BIGINT
+            text = F.col(f"{_PARTITION}{index}").cast("string")  # a column that is NULL for all files is a BIGINT
             value = F.unhex(text) if column.type.lower() == "blob" else text.cast(reading.final)
         else:
             value = F.col(backquoted(reading.field.name))
@@ -140,27 +140,27 @@ def _unpruned(value: SparkColumn) -> SparkColumn:
     return F.element_at(F.array(value), 1)
 
 
-def _facts(plan: ScanPlan, group: FileGroup, numbers: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
-    """Return the columns of file facts that these files need; with `numbers` also the index of the file in the group."""
+def _file_columns(plan: ScanPlan, group: FileGroup, numbers: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[FileValue]]:
+    """Return the columns with values per file that these files need; with `numbers` also the index of the file in the group."""
     files = group.files
-    facts: dict[str, list[Fact]] = {
+    columns: dict[str, list[FileValue]] = {
         f"{_PARTITION}{index}": [hive_column_value(file.path, key, plan.columns[index].type.lower()) for file in files]
         for index, key in group.partition_keys
     }
     if numbers:
-        facts[_NUMBER] = list(range(len(files)))
+        columns[_NUMBER] = list(range(len(files)))
     if any(file.has_snapshot_range for file in group.files):
-        facts[_UNTIL] = [file.rows_until_snapshot for file in files]
-        facts[_FROM] = [file.rows_from_snapshot for file in files]
+        columns[_UNTIL] = [file.rows_until_snapshot for file in files]
+        columns[_FROM] = [file.rows_from_snapshot for file in files]
     if lineage:
-        facts[_FILE_ID] = [file.data_file_id for file in files]
+        columns[_FILE_ID] = [file.data_file_id for file in files]
     if lineage or "rowid" in virtual:
-        facts[_ROW_ID_START] = [file.row_id_start for file in files]
+        columns[_ROW_ID_START] = [file.row_id_start for file in files]
     if "snapshot_id" in virtual:
-        facts[_BEGIN] = [file.begin_snapshot for file in files]
+        columns[_BEGIN] = [file.begin_snapshot for file in files]
     if "filename" in virtual or "file_row_number" in virtual:
-        facts[_FILENAME] = [file.path for file in files]
-    return facts
+        columns[_FILENAME] = [file.path for file in files]
+    return columns
 
 
 def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:

@@ -177,12 +177,12 @@ def place_of(java: Java, config: Mapping[str, str], owner: str, idle_seconds: fl
         others: further values that must be equal for two commands to share a JVM.
     """
     environment = {name: value for name, value in os.environ.items() if _is_of_place(name) and name not in SET_BY_PYSPARK}
-    facts = [
+    parts = [
         (str(java.home), java.version, str(spark_home()), version("pyspark"), version("dbt-ducklake"), sys.executable),
         (owner, os.getcwd(), sorted(config.items()), others),
         sorted(environment.items()),
     ]
-    return Place(hashlib.sha256(repr(facts).encode()).hexdigest()[:16], idle_seconds)
+    return Place(hashlib.sha256(repr(parts).encode()).hexdigest()[:16], idle_seconds)
 
 
 def folder() -> Path:
