@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "dbt" / "adapters" / "ducklake"
+from tests.modules import PACKAGE, graph, imports, modules, small_with_one_importer
 
 MAY_IMPORT = {
     "errors": set(),
@@ -67,44 +66,23 @@ TYPES_ONLY = {("session.transacting", "session.lake")}
 
 A lake makes its sessions, and a session calls most methods of its lake. A protocol for these would repeat the class `Lake`.
 """
+INPUT_AND_OUTPUT = {"asyncio", "http", "io", "pathlib", "shutil", "socket", "sqlite3", "subprocess", "tempfile", "urllib.request"}
+SMALL_MODULES = {
+    "change_reading": "the adapter's methods for models that read changes",
+    "early_start": "when Spark starts in the background",
+    "selection": "the nodes that `dbt retry` builds, with click",
+    "spark.files.footer_bounds": "bounds that are removed from a footer, because of NaN",
+    "spark.session.machine": "processors and memory, also of a container",
+    "sql.foreign": "the statements of Spark that a lake does not have",
+    "storage_secrets": "the profile's `secrets`",
+}
+"""Modules of fewer than 70 lines that stay by themselves although one module of their package imports them, with their subjects."""
 HEAVY_LIBRARIES = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity", "openlineage"}
 
 
 def layer_of(path: Path) -> str:
     first = path.relative_to(PACKAGE).parts[0]
     return first.removesuffix(".py")
-
-
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
-
-
-@functools.cache
-def imports(path: Path, *, types: bool = False) -> list[str]:
-    """Return the absolute name of each module and member that a file imports.
-
-    Args:
-        path: the file.
-        types: whether to return also what it imports for type checking only.
-    """
-    tree = ast.parse(path.read_text())
-    package = ["dbt", "adapters", "ducklake", *path.relative_to(PACKAGE).parts[:-1]]
-    guarded = {
-        id(node)
-        for block in ([] if types else ast.walk(tree))
-        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-        for node in ast.walk(block)
-    }
-    found: list[str] = []
-    for node in ast.walk(tree):
-        if id(node) in guarded:
-            continue
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            found += [".".join([*base, *([node.module] if node.module else []), alias.name]) for alias in node.names]
-    return found
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -134,15 +112,11 @@ def test_imports_inside_a_package_point_down(package: str) -> None:
 
 def test_no_module_imports_itself_indirectly() -> None:
     """This covers imports inside a package and in the dbt layer, and those for type checking."""
-    names = {".".join(part for part in path.relative_to(PACKAGE).with_suffix("").parts if part != "__init__"): path for path in modules()}
-    prefix = "dbt.adapters.ducklake."
-    graph: dict[str, set[str]] = {}
-    for name, path in names.items():
-        found = [each.removeprefix(prefix) for each in imports(path, types=True) if each.startswith(prefix)]
-        graph[name] = {each if each in names else each.rpartition(".")[0] for each in found} & names.keys() - {name}
-        graph[name] -= {imported for module, imported in TYPES_ONLY if module == name}
+    found = graph()
+    for module, imported in TYPES_ONLY:
+        found[module].remove(imported)
     try:
-        tuple(TopologicalSorter(graph).static_order())
+        tuple(TopologicalSorter(found).static_order())
     except CycleError as error:
         pytest.fail(f"these modules import one another: {' -> '.join(error.args[1])}")
 
@@ -167,3 +141,17 @@ def test_plugin_load_is_light() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parents[2], check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_the_format_does_no_input_or_output() -> None:
+    for path in sorted((PACKAGE / "format").rglob("*.py")):
+        names = imports(path)
+        assert not [name for name in names if any(f"{name}.".startswith(f"{each}.") for each in INPUT_AND_OUTPUT)], path
+        calls = [
+            node.func.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        ]
+        assert "open" not in calls, path
+
+
+def test_a_small_module_with_one_importer_is_a_subject_of_its_own() -> None:
+    assert small_with_one_importer() == set(SMALL_MODULES)

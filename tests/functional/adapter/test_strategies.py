@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from dbt.tests.util import run_dbt, write_file
 
+from tests.guides import example_strategy
+
 
 def rows(project, table: str) -> list[tuple[object, ...]]:
     return sorted(project.run_sql(f"select * from {project.test_schema}.{table}", fetch="all"), key=str)
@@ -180,3 +182,26 @@ class TestPythonStrategies:
 
         assert 'session.table("no_such_table_anywhere")' in result.message
         assert 'broken.py (compiled)", line 2, in model' in result.message
+
+
+class TestStrategyOfContributing:
+    """The walk-through of CONTRIBUTING.md, as a macro of a project."""
+
+    @pytest.fixture(scope="class")
+    def macros(self):
+        return {"insert_missing.sql": example_strategy()}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "kept.sql": incremental(
+                "incremental_strategy='insert_missing', unique_key='id'",
+                "select 1 as id, 'a' as part union all select 2, 'b'",
+                "select 2 as id, 'new' as part union all select 3, 'c'",
+            )
+        }
+
+    def test_it_inserts_the_rows_whose_key_is_missing(self, project):
+        run_dbt(["run"])
+        run_dbt(["run"])
+        assert rows(project, "kept") == [(1, "a"), (2, "b"), (3, "c")]

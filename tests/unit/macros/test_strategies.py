@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
-from pathlib import Path
-
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from tests.guides import example_strategy
 from tests.unit.macros.macro_rendering import Macros, columns, relation
 
 TARGET = relation("orders")
@@ -252,9 +249,7 @@ def test_buckets_of_clustered_by_are_not_partitions_to_overwrite(macros: Macros)
 
 @pytest.fixture
 def with_example(macros: Macros) -> Macros:
-    text = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^ +```jinja\n(.*?)^ +```$", text, re.DOTALL | re.MULTILINE)
-    macros.define(textwrap.dedent(example))
+    macros.define(example_strategy())
     return macros
 
 
