@@ -100,9 +100,9 @@ for _ in range(2):
 CONNECT = """
 import time
 import pytest
-from dbt.adapters.ducklake.errors import EngineError
+from dbt.adapters.ducklake.errors import ConfigurationError, EngineError
 from dbt.adapters.ducklake.session import Lake, LakeSettings
-from dbt.adapters.ducklake.spark.session import runtime
+from dbt.adapters.ducklake.spark.session import java, runtime
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.clusters import connect_server
@@ -113,6 +113,11 @@ with (
     connect_server("local[2]", None, timeouts, {}) as server,
     SparkRuntime(SparkSettings(remote=server.address)) as spark,
 ):
+    java.FIRST_SPARK_WITHOUT, java.LAST_WITH_SECURITY_MANAGER = (99, 0), 16  # as if this Spark had an upper limit
+    with pytest.raises(ConfigurationError, match="The Spark Connect server is Spark .* on Java .*, and it needs Java 17 to 16"):
+        spark.session()
+    java.LAST_WITH_SECURITY_MANAGER = 99
+
     lake = Lake.open(LakeSettings("sqlite:///lake.sqlite", "data/"), spark).session("main")
     lost = pytest.raises(EngineError, match="The Spark Connect server has closed the session: it was restarted, or the session was idle")
     lake.execute("CREATE TABLE t AS SELECT id FROM range(100)")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .java import find_java
+from .java import find_java, require_pair, usable_releases
 from .private_settings import private_settings
 from .settings import SparkSettings
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_JAVA_OF_SERVER = "SELECT 1 AS `${system:java.version}`"
+"""A query whose column has the server's Java as its name, because Spark replaces the variable when it parses the text."""
 _LOST_SESSION = re.compile(r"\[(?:INVALID_HANDLE\.SESSION_(?:CHANGED|CLOSED|NOT_FOUND)|NO_ACTIVE_SESSION)\]")
 
 
@@ -36,6 +38,22 @@ def is_closed_by_server(session: SparkSession) -> bool:
     return False
 
 
+def require_java_of_server(session: SparkSession) -> None:
+    """Require a suitable Java of the session's server if some Java is too new for it. No job is run: with such a Java it would never end.
+
+    Args:
+        session: a Spark Connect client in which `spark.sql.variable.substitute` is on, as it is by default.
+
+    Raises:
+        ConfigurationError: the jobs of this server would never end.
+    """
+    if usable_releases(session.version).last is None:
+        return
+    (java,) = session.sql(_JAVA_OF_SERVER).columns
+    if java[:1].isdigit():  # a service may hide its system properties
+        require_pair(java, session.version, "The Spark Connect server")
+
+
 def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSession:
     """Connect to the server at `settings.remote`. If that begins with `local`, PySpark starts the server.
 
@@ -44,7 +62,7 @@ def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSessio
         warn: receives a message if the Java in JAVA_HOME cannot be used and another one is.
 
     Raises:
-        ConfigurationError: PySpark must start a server, and no suitable Java was found.
+        ConfigurationError: PySpark must start a server, and no suitable Java was found; or the server runs on an unsuitable one.
     """
     from pyspark.sql import SparkSession
 
@@ -58,4 +76,6 @@ def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSessio
             return builder.getOrCreate()
     for key, value in settings.config.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    require_java_of_server(session)
+    return session
