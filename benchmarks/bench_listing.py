@@ -1,8 +1,8 @@
 """The catalog queries of dbt on a lake with thousands of relations and snapshots, compared with a small lake. Starts no Spark.
 
-The script inserts relations and snapshots directly into the catalog's tables, with the same rows as after DDL and appends:
-each relation has columns and a comment, each snapshot a log entry and a file. The result is the ratio of the large lake to the
-small one: queries about one relation, and commits, should hardly depend on the size of the lake.
+The script inserts rows directly into the catalog's tables: each relation has columns and a comment, each snapshot a logged insert and a
+data file. The result is the ratio of the times on the large lake to those on the small one. Queries about one relation, and commits,
+should hardly depend on the size of the lake.
 
     python benchmarks/bench_listing.py --relations 5000 --snapshots 200000
     python benchmarks/bench_listing.py --url postgresql+psycopg://user@host/empty_database
@@ -57,7 +57,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
     Args:
         url: the SQLAlchemy URL of a new lake's catalog.
         relations: how many relations to create, in ten schemas; every fifth is a view. Each is created by one of the first snapshots.
-        snapshots: how many snapshots to create; all append to the tables in turn.
+        snapshots: how many snapshots to create, at least one for each relation; they append to the tables in turn.
     """
     engine = create_engine(url)
     schemas = range(10)
@@ -188,7 +188,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
 
 
 def ways(url: str, size: str) -> dict[str, Callable[[int], object]]:
-    """The queries by title. Each opens the lake again, so that no cache is shared.
+    """Return title → the work to measure. Each opens the lake again, so that no cache is shared.
 
     Args:
         url: the catalog.

@@ -1,7 +1,7 @@
 """dbt snapshots in one process: the seconds of the snapshot's node, for a few rows and for many, with changes and without.
 
-The first snapshot of each is not measured, and the next one only with `--cold`. At the end the number of versions is compared with the
-number of changes.
+The first two runs of each snapshot are printed separately: the first one creates the table. At the end the number of versions is compared
+with the number of changes.
 
     python benchmarks/bench_snapshot.py --rows 150000 --rounds 3
 """
@@ -24,7 +24,7 @@ SNAPSHOT = (
 
 
 def write_project(folder: Path, sizes: dict[str, tuple[int, int]]) -> None:
-    """Write a project with one snapshot for each (rows, one of how many rows changes each day)."""
+    """Write a dbt project with these snapshots: name → (number of rows, n), where every nth row changes each day."""
     (folder / "snapshots").mkdir()
     (folder / "dbt_project.yml").write_text(
         "name: bench\nversion: '1.0'\nprofile: bench\nflags: {send_anonymous_usage_stats: false}\nvars: {day: 0}\n"

@@ -96,4 +96,4 @@ def _report(package: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(_report(Path(*sys.argv[1:2] or [ROOT]).resolve() / "dbt" / "adapters" / "ducklake"))
+    print(_report(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT).resolve() / "dbt" / "adapters" / "ducklake"))

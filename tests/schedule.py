@@ -95,7 +95,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
             """Give the worker at least two tests: it runs a test only when it knows the next one.
 
             xdist gives one file, and after a crash even one whose tests are all done. The worker that replaces the crashed one then waits
-            for ever.
+            forever.
             """
             super()._reschedule(node)
             while self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:

@@ -1,4 +1,4 @@
-"""`ducklake_add_data_files`: adds files of other writers to a table as DuckDB's procedure does, and DuckDB continues with it."""
+"""`ducklake_add_data_files`: adds files of other writers to a table as DuckDB's procedure does, and DuckDB can read and change the table."""
 
 from __future__ import annotations
 
@@ -89,7 +89,11 @@ def test_files_of_every_type_are_added_as_duckdb_adds_them(both: Both, tmp_path:
     theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
     assert ours["files"] == theirs["files"]
     assert ours["mapping"] == theirs["mapping"]
-    spelled = {"true": "1", "false": "0", "\\xAB": "AB"}  # DuckDB has two spellings; ours is the one for files that it wrote
+    spelled = {
+        "true": "1",
+        "false": "0",
+        "\\xAB": "AB",
+    }  # DuckDB writes bounds of added files in another form than those of its own files; we always write the latter form
     known = {row[0]: (row[1:3], tuple(spelled.get(bound, bound) for bound in row[3:5])) for row in theirs["stats"]}
     found = {row[0]: (row[1:3], row[3:5]) for row in ours["stats"]}
     assert {name: counts for name, (counts, _) in found.items()} == {name: counts for name, (counts, _) in known.items()}
@@ -153,8 +157,8 @@ def test_narrower_types_and_other_column_orders_and_cases(both: Both, tmp_path: 
     copies(both, tmp_path, "SELECT 7::UTINYINT AS B, 1.5::DECIMAL(5, 1) AS n, 2::TINYINT AS a, 0.5::FLOAT AS d, 1 AS extra")
     arguments = ", allow_missing => true, ignore_extra_columns => true"
     add_on_both_sides(both, tmp_path, "a BIGINT, b SMALLINT, n DECIMAL(10, 2), d DOUBLE, later VARCHAR", "*.parquet", arguments)
-    for side in ("SELECT * FROM ours WHERE n = 1.5", "SELECT * FROM ours WHERE a = 2 AND b = 7 AND d < 1"):
-        assert len(both.rows(side)) == 1
+    for query in ("SELECT * FROM ours WHERE n = 1.5", "SELECT * FROM ours WHERE a = 2 AND b = 7 AND d < 1"):
+        assert len(both.rows(query)) == 1
     both.duckdb("INSERT INTO ours VALUES (1, 2, 3, 4, 'x')")
     both.check_history("ours")
 
@@ -209,7 +213,7 @@ def test_duckdb_reads_a_directory_that_is_spelled_in_another_way(both: Both, tmp
 
 
 @pytest.mark.parametrize("directory", ["k=x=y", "k=a?b", "k=a\nb", "=k=7"])
-def test_what_duckdb_takes_for_no_directory_of_a_partition_is_none(both: Both, tmp_path: Path, directory: str) -> None:
+def test_a_directory_that_duckdb_does_not_read_as_a_partition_is_ignored(both: Both, tmp_path: Path, directory: str) -> None:
     both.duckdb("CREATE TABLE t (i BIGINT, k VARCHAR)")
     path = write(tmp_path / directory / "f.parquet", i=[1])
     with pytest.raises(StatementError, match=r"column k of main\.t is missing"):
@@ -243,7 +247,7 @@ def test_the_text_of_a_directory_is_converted_as_duckdb_converts_it(
     both.spark("CALL ducklake_merge_adjacent_files('lake', 'ours')")
 
 
-def test_instants_of_directories_are_in_the_time_zone_of_the_session(both: Both, tmp_path: Path) -> None:
+def test_timestamps_in_directory_names_are_in_the_time_zone_of_the_session(both: Both, tmp_path: Path) -> None:
     both.duckdb("SET TimeZone = 'America/New_York'")
     both.spark("SET spark.sql.session.timeZone = America/New_York")
     for number, text in enumerate(("2024-01-01 00%3A00%3A00", "2024-07-01", "2024-07-01 05%3A00%3A00%2B00")):
@@ -276,7 +280,7 @@ def test_instants_of_directories_are_in_the_time_zone_of_the_session(both: Both,
         ("TIMESTAMP", "month(k)", "month=5", "'2023-05-01', '2024-05-31'", False),
     ],
 )
-def test_directories_are_proved_if_columns_are_read_from_the_file(
+def test_statistics_must_prove_the_partition_if_columns_are_read_from_the_file(
     both: Both, tmp_path: Path, kind: str, key: str, directory: str, values: str, fits: bool
 ) -> None:
     both.duckdb(f"CREATE TABLE t (k {kind}, i BIGINT)")
@@ -286,7 +290,7 @@ def test_directories_are_proved_if_columns_are_read_from_the_file(
     assert len(both.rows(f"SELECT * FROM t WHERE {condition}")) == (2 if fits else 0)
 
 
-def test_a_directory_is_proved_to_be_the_bucket_of_the_only_value(both: Both, tmp_path: Path) -> None:
+def test_a_file_with_one_value_can_be_added_only_to_the_bucket_of_this_value(both: Both, tmp_path: Path) -> None:
     both.duckdb("CREATE TABLE t (k BIGINT, i BIGINT)")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (bucket(4, k))")
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
@@ -299,7 +303,7 @@ def test_a_directory_is_proved_to_be_the_bucket_of_the_only_value(both: Both, tm
 
 
 def add_to_partition(both: Both, path: Path, query: str, *, fits: bool) -> None:
-    """Write a file and add it to the table t, with its columns read from the file; it is refused if its directory does not fit."""
+    """Write a file and add it to the table t, reading all columns from the file. Unless `fits`, it must be refused."""
     path.parent.mkdir(parents=True)
     both.duckdb(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
     call = f"CALL ducklake_add_data_files('lake', 't', '{path}', hive_partitioning => false)"

@@ -1,4 +1,4 @@
-"""Expressions of UPDATE, DELETE and MERGE mean the same however the rows are read: by a scan, a join, or as local relations."""
+"""Expressions of UPDATE, DELETE, MERGE and INSERT … PARTITION mean the same however the rows are read: by a scan, a join, or locally."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CATALOGS = ["sqlite"]
 
 @pytest.fixture(params=["here", *nightly("fetched"), "by Spark"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The three ways to change rows. To fetch them and change them here is a mixture of the others."""
+    """Where rows are read and written: both in this process ("here"), read by Spark and written in this process ("fetched"), both by Spark."""
     if request.param != "here":
         monkeypatch.setattr(local, "MAX_ROWS", 0)
     if request.param == "by Spark":

@@ -109,7 +109,7 @@ def test_the_error_names_a_damaged_delete_file(tables: LakeSession, vectors: str
 
 @contextmanager
 def full_disk(size: int, *processes: int) -> Iterator[None]:
-    """Let writes of processes (0: this one) fail beyond a size of their files, as on a full disk."""
+    """Make these processes (0: this one) fail when they write more than `size` bytes to a file, as on a full disk."""
     before = [resource.prlimit(process, resource.RLIMIT_FSIZE) for process in processes]
     for process, (_, hard) in zip(processes, before, strict=True):
         resource.prlimit(process, resource.RLIMIT_FSIZE, (size, hard))
@@ -125,7 +125,7 @@ def files(folder: str) -> set[Path]:
 
 
 def words(size: int) -> list[tuple[str]]:
-    """Return rows that cannot be compressed, with together about `size` bytes."""
+    """Return rows of random text that have about `size` bytes even when compressed."""
     chance = random.Random(size)
     return [(chance.randbytes(500).hex(),) for _ in range(size // 500)]
 

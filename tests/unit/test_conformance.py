@@ -21,7 +21,7 @@ HEAD = "| Module of `dbt.tests.adapter` | Class | Inherited by, or why not |\n| 
 
 
 def suite_classes() -> dict[type, tuple[str, str]]:
-    """Return the classes of dbt's suite that define or inherit a test, without those that only rename a base class for PostgreSQL."""
+    """Return the classes of dbt's suite that define or inherit a test, without those named `Test…`, which run a base class for PostgreSQL."""
     root = Path(next(iter(suite.__path__)))
     found = {}
     for path in sorted(root.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""The scheduler of the tests (`tests/schedule.py`): a worker that crashes costs its test, and neither ends nor stops the run."""
+"""The scheduler of the tests (`tests/schedule.py`): a crashed worker fails only the test that it ran; the run neither ends early nor hangs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ONE = "def test_0(): pass\n"
 
 
 def test_the_files_of_a_crashed_worker_are_run_by_its_replacement(tmp_path: Path) -> None:
-    """The scheduler of xdist gives the replacement the first file, whose tests are all done, and waits for its results for ever."""
+    """The scheduler of xdist gives the replacement only the first file, whose tests are all done, and waits forever for its results."""
     for name, text in {"first": THREE, "second": CRASH, "third": ONE, "fourth": ONE}.items():
         (tmp_path / f"test_{name}.py").write_text(text)
     done = _run(tmp_path)
@@ -35,7 +35,7 @@ def test_the_files_of_a_crashed_worker_are_run_by_its_replacement(tmp_path: Path
 
 
 def test_the_longest_files_are_run_first(tmp_path: Path) -> None:
-    """A file that was never measured counts as a minute."""
+    """A file that was never measured counts as one that takes a minute."""
     for name in ("a", "b", "c", "new"):
         (tmp_path / f"test_{name}.py").write_text(ONE)
     known = {"test_a.py": 1.0, "test_b.py": 300.0, "test_c.py": 2.0}

@@ -63,10 +63,11 @@ class StoredOption:
 
 @dataclass(frozen=True)
 class Options:
-    """All stored options of a lake."""
+    """All stored options of a lake. Create it with `of`, which also fills the index for lookups."""
 
     rows: tuple[StoredOption, ...] = ()
     _found: Mapping[tuple[str, str | None, int | None], str] = field(default_factory=dict, repr=False, compare=False)
+    """(key, scope, scope id) → value."""
 
     @classmethod
     def of(cls, rows: Iterable[StoredOption]) -> Options:
@@ -106,7 +107,7 @@ class Options:
         return default if value is None else int(value)
 
     def rewrite_threshold(self, *, schema_id: int | None = None, table_id: int | None = None) -> float:
-        """Return the share of deleted rows from which a file is rewritten.
+        """Return the share of deleted rows at or above which a file is rewritten.
 
         Raises:
             LakeError: the stored value is not a number from 0 to 1.

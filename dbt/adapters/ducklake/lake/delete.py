@@ -37,7 +37,7 @@ def truncate(context: Context, table: Table) -> None:
 def end_all_rows(context: Context, table: Table) -> None:
     """Stage ending all data files and inlined rows of a table.
 
-    Inlined deletes of the files become delete files, as in a flush: when a file ends, the reference's change feed reads delete files only
+    Inlined deletes of the files become delete files, as in a flush: when a file ends, DuckDB's change feed reads delete files only
     and would report those rows as deleted again.
     """
     transaction = context.transaction

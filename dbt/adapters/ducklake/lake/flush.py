@@ -27,7 +27,7 @@ class Flushed:
 def flush_inlined_data(context: Context, schema: str | None = None, table: str | None = None) -> list[Flushed]:
     """Stage the flush of one table, of the tables of a schema, or of all tables, without Spark.
 
-    Tables whose option `auto_compact` is false are skipped even if they are named, as in the reference.
+    Tables whose option `auto_compact` is false are skipped even if they are named, as in DuckDB.
 
     Args:
         context: the transaction.

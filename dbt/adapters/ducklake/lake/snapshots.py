@@ -1,4 +1,4 @@
-"""The snapshots of a lake, in the columns of the reference's function `snapshots()`.
+"""The snapshots of a lake, in the columns of DuckDB's function `snapshots()`.
 
 Specification: "Snapshots", and the table `ducklake_snapshot_changes`.
 """

@@ -13,7 +13,7 @@ from ..format.timestamps import python_datetime
 from ..sql.values import Call
 
 _SYNONYMS = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
-"""Another name → the parameter's name. Some of the reference's procedures have `schema`, others `schema_name`; ours accept both."""
+"""Another name → the parameter's name. Some of DuckDB's procedures have `schema`, others `schema_name`; ours accept both."""
 TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
 """The strings that DuckDB casts to a boolean."""
 

@@ -1,4 +1,4 @@
-"""The procedures of a lake: `CALL lake.name(…)`, or as in the reference `CALL ducklake_name('lake', …)`."""
+"""The procedures of a lake: `CALL lake.name(…)`, or as in DuckDB `CALL ducklake_name('lake', …)`."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
 
 
 def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:
-    """Run CHECKPOINT: all maintenance of the named lake or the current one in the reference's order, with the lake's options.
+    """Run CHECKPOINT: all maintenance of the named lake or the current one in DuckDB's order, with the lake's options.
 
     Each step has a transaction of its own, so that completed steps persist if a later one fails; it is a row of the result.
 

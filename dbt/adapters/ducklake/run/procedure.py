@@ -18,7 +18,7 @@ from .result import Result
 
 Arguments = Mapping[str, Any]
 PREFIX = "ducklake_"
-"""The prefix of the reference's functions, which get the lake's name as an argument."""
+"""The prefix of DuckDB's functions, which get the lake's name as an argument."""
 _SCHEMA = Parameter("schema_name", identifier, required=True)
 
 

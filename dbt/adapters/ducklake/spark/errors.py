@@ -97,9 +97,9 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     if refused >= 0:
         text = _clean(everything[refused + len(REFUSED) :].split("\n")[0])
         return LakeError(f"{text.rstrip('. ')}.{hint(text)}")
-    lost = _lost_file(messages, everything)
-    if lost is not None:
-        return lost
+    file_error = _file_error(messages, everything)
+    if file_error is not None:
+        return file_error
     explained = next((kind(text) for part, kind, text in _EXPLAINED if part in everything), None)
     if explained is not None:
         return explained
@@ -206,7 +206,11 @@ def _java_messages(java: Any) -> Iterator[str]:
 
 
 def _condition_and_text(messages: list[str]) -> tuple[str | None, str]:
-    """Return the condition and text of the outermost message whose condition is not just a wrapper; else the innermost text."""
+    """Return the condition and text of the outermost message whose condition is not just a wrapper.
+
+    If all conditions are wrappers, return the outermost one, with its text and the innermost text. If there is none, return None and the
+    innermost text.
+    """
     fallback: tuple[str | None, str] | None = None
     for text in messages:
         match = _CONDITION.search(_STACK.sub("", text))
@@ -233,8 +237,8 @@ def _line_number(match: re.Match[str]) -> str:
     return f" (line {match.group(1)})" if match.group(1) else ""
 
 
-def _lost_file(messages: list[str], everything: str) -> LakeError | None:
-    """Return the error about a file that is missing or damaged."""
+def _file_error(messages: list[str], everything: str) -> LakeError | None:
+    """Return the error about a file that is missing or damaged; None if the messages name no such file."""
     missing = _missing_file(messages)
     if missing is not None:
         return MissingFileError(

@@ -95,7 +95,11 @@ def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first w
 
 
 def _one_statement(text: str) -> Source:
-    """Return the text without semicolons and comments at its end."""
+    """Return the text without semicolons and comments at its end.
+
+    Raises:
+        StatementError: the text is empty, or has more than one statement and is not a SQL script.
+    """
     source = Source(text)
     count = len(source.tokens)
     while count and source.tokens[count - 1].word == ";":

@@ -205,7 +205,11 @@ def _template(text: str, dialect: str) -> exp.Expr:
 
 
 def fill_template(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
-    """Return SQL in parentheses in which each name of `parts` is replaced by its expression."""
+    """Return the SQL `text` in parentheses, with each column that is named in `parts` replaced by that expression.
+
+    Raises:
+        RefusedError: the parts have more than MAX_NODES nodes.
+    """
     refuse_unless(sum(1 for part in parts.values() for _ in part.walk()) <= MAX_NODES)
 
     def fill(node: exp.Expr) -> exp.Expr:

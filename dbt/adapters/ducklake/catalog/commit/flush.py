@@ -1,8 +1,8 @@
 """Commit a flush: files replace inlined rows and inlined deletes.
 
 Specification: the page "Flush Inlined Data". Time travel works through the snapshot ids in the files: `begin_snapshot` is the smallest of
-them, `partial_max` the greatest. Rows that concurrent writers have inlined since then have a later `begin_snapshot`, and stay in
-the catalog.
+them, `partial_max` the greatest. Rows that concurrent writers have inlined since the flush read the table have a later `begin_snapshot`,
+and stay in the catalog.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _remove_rows(state: CommitState, table: Table, flush: Flush) -> None:
 
 
 def write_flushed_deletes(state: CommitState, table: Table, flush: Flush) -> None:
-    """Register the delete files of committed data files and remove their deletes from the catalog; for the arguments see `write_flush`.
+    """Log the flush, register the delete files of committed data files, and remove their inlined deletes from the catalog.
+
+    The arguments are those of `write_flush`.
 
     Raises:
         ConflictError: inlined deletes changed since they were read.

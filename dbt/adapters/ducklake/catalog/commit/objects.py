@@ -67,7 +67,7 @@ def _restore_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
     """Add a row for a dropped macro, whose implementations are still in the catalog.
 
     Raises:
-        ConflictError: they are not, because concurrent maintenance has expired the last snapshot of the macro.
+        ConflictError: the implementations are gone, because concurrent maintenance has expired the last snapshot of the macro.
     """
     implementation = select(t.macro_impl.c.macro_id).where(t.macro_impl.c.macro_id == macro_id).limit(1)
     if state.connection.execute(implementation).first() is None:
@@ -145,7 +145,10 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
 
 
 def _write_interim_columns(state: CommitState) -> None:
-    """Write the interim columns of all tables that get files, including unchanged tables, whose column names may have been changed back."""
+    """Write the interim columns of all tables that get files: columns of staged files that the transaction later changed or dropped.
+
+    A table with an unchanged definition can have them too: the transaction may have renamed a column and renamed it back.
+    """
     for table_id, rows in state.staged.rows.items():
         before = state.base.by_id(table_id) if rows.files else None
         after = state.staged.tables.get(table_id, before)

@@ -86,7 +86,7 @@ class CommitState:
         return staged_id if staged_id is None or staged_id >= 0 else self._ids.get(staged_id)
 
     def new_catalog_id(self) -> int:
-        """Return the next id for anything except files."""
+        """Return the next id for anything except files and name mappings."""
         self.next_catalog_id += 1
         return self.next_catalog_id - 1
 

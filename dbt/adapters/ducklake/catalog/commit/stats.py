@@ -77,9 +77,9 @@ def without_retyped_bounds(table: Table, changes: RowChanges) -> RowChanges:
 
 
 def double_columns(state: CommitState, table: Table) -> frozenset[int]:
-    """Return the ids of the columns that are float64, also if a concurrent writer changed their type since the transaction began.
+    """Return the ids of the columns that are float64, including those whose type a concurrent writer changed since the transaction began.
 
-    A file in which such a column is float32 gets no bounds in it. DuckDB casts the text of a bound to the new type, and the shortest text
+    A file in which such a column is float32 gets no bounds for it. DuckDB casts the text of a bound to the new type, and the shortest text
     of a float32 is not its exact value.
     """
     source = t.column
@@ -94,7 +94,7 @@ def float_columns(columns: Iterable[Column]) -> frozenset[int]:
 
 
 def earlier_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]:
-    """Return the ids of the columns of tables that were ever float32."""
+    """Return the ids of the columns that are or once were float32 in these tables."""
     source = t.column
     query = select(source.c.column_id).where(source.c.table_id.in_(table_ids), func.lower(source.c.column_type) == "float32")
     return frozenset(state.connection.execute(query).scalars())
@@ -159,7 +159,7 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
 def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     """Whether the bounds can be stored: both are known, or there are no values.
 
-    Geometries and variants need `extra_stats` instead: the extent or the parts.
+    Geometries and variants need `extra_stats` instead: the extent, or the bounds of the shredded parts.
     """
     leaf = leaf_type(type_name)
     if leaf.extra_stats:

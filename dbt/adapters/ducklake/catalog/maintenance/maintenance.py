@@ -53,7 +53,7 @@ class Maintenance:
             return expirable(connection, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
-        """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None, in order of this time."""
+        """Return the files that were scheduled for deletion before `older_than`, or all if it is None, ordered by when they were."""
         source = t.files_scheduled_for_deletion
         scheduled = self.database.dialect.comparable_timestamp(source.c.schedule_start)
         query = select(source).order_by(scheduled, source.c.data_file_id)
@@ -76,8 +76,10 @@ class Maintenance:
 
         def work(connection: Connection) -> None:
             for file in files:
-                row = delete(t.files_scheduled_for_deletion).where(source.data_file_id == file.file_id, source.path == file.stored_path)
-                connection.execute(row)
+                statement = delete(t.files_scheduled_for_deletion).where(
+                    source.data_file_id == file.file_id, source.path == file.stored_path
+                )
+                connection.execute(statement)
 
         if files:
             self._write(work)
@@ -100,7 +102,12 @@ class Maintenance:
             return set(read(connection, self.data_path))
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a writing transaction, again while other writers keep the catalog busy."""
+        """Run `work` in a writing transaction, and retry it while other writers keep the catalog busy.
+
+        Raises:
+            ConfigurationError: the lake is opened read-only.
+            ConflictError: the catalog was still busy after the last retry.
+        """
         self.database.require_writable()
 
         def attempt() -> T:

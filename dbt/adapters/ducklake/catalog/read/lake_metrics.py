@@ -44,7 +44,7 @@ class LakeMetrics:
     snapshots: tuple[SnapshotPoint, ...]
     """All snapshots that have not expired, oldest first."""
     changes: Mapping[int, FileTotals]
-    """Snapshot id → change in the number and bytes of live data files, possibly negative; without snapshots that changed none.
+    """Snapshot id → change in the number and bytes of live data files, possibly negative. Snapshots that changed no file are left out.
 
     It is computed from the files that the catalog still lists: a merged or flushed file counts at the first snapshot of its rows.
     """
@@ -82,7 +82,7 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
 def read_written(connection: Connection, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
     """Return snapshot id → totals of the data files that it added.
 
-    The totals are None if a merged or flushed file of a table that the snapshot changed may have its rows, so that they are unknown.
+    The totals are None (unknown) if the rows that the snapshot added may now be in a merged or flushed file of a table that it changed.
 
     Args:
         connection: a reading transaction.

@@ -20,7 +20,7 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, fi
         base: the reader of the snapshot to which the transaction is pinned.
         table: the table, which may itself be staged.
         changes: the staged changes to its rows.
-        filters: committed files in which no row can pass these are left out.
+        filters: the filters of the query; committed files in which no row can pass them are left out.
         next_row_id: the row id of the first staged row, if no concurrent writer inserts.
 
     Raises:
@@ -62,7 +62,8 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
     if changes.delete_files and any(_has_other_deletes(base, each, changes) for each in rows.files):
         return True
     changed_files = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
-    missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)  # a table may have many files
+    # If the transaction changed no file, there is no loop over the table's files, which may be many.
+    missing = changed_files and changed_files.difference(each.data_file_id for each in rows.files)
     if missing and not (rows.pruned_files and base.has_files(table, missing)):
         return True
     inlined = {each.table_name: each.row_ids for each in rows.inlined}
@@ -70,10 +71,10 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
 
 
 def _has_other_deletes(base: SnapshotReader, file: DataFile, changes: RowChanges) -> bool:
-    """Return whether rows of a file are deleted that the delete file staged for it does not have: they would be live again.
+    """Return whether a file has deleted rows that its staged delete file does not contain: its commit would make them live again.
 
-    Inlined deletes may have been flushed, and the snapshot may be newer than the one at which the staged file was written, if that is of
-    another node. A delete file that is newer than the snapshot has no further rows of this snapshot.
+    A concurrent flush may have moved inlined deletes to a delete file. With `publish: run`, another node may have staged the delete file at
+    an earlier snapshot than ours. A delete file that is newer than our snapshot adds no deletes to this snapshot.
     """
     staged = changes.delete_files.get(file.data_file_id)
     if staged is None or staged.file.earlier is None:

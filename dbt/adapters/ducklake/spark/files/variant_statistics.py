@@ -2,7 +2,7 @@
 
 Specification: the page "ducklake_file_variant_stats", and Parquet's "Variant Shredding". As in the reference implementation, a part has
 statistics only if all its values are in its column: the sibling column `value` contains only NULLs or variant nulls. A NULL instead of a
-variant counts as a value, also as in the reference.
+variant counts as a value, also as in DuckDB.
 """
 
 from __future__ import annotations

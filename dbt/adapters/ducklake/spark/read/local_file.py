@@ -1,4 +1,4 @@
-"""Read the rows of one data file in this process: all of them, or those with known keys.
+"""Read the rows of one data file in this process: all of them, or those with given values in the key columns.
 
 Columns are found by their field ids, and must have the type that a Spark scan would request.
 """
@@ -42,7 +42,8 @@ class FileReader:
             group: how its columns are read.
             types: the columns of the table, in the order of `group.readings`, then the three lineage columns.
             keys: the values to find in each key column; empty to read all rows.
-            note_found: called with the number of matching rows in each batch; raises SparkMustReadError when the total is too large.
+            note_found: called with the number of matching rows of a batch, deleted ones included; raises SparkMustReadError if the
+                total is too large.
         """
         files, inner = storage.filesystem(file.path)
         self._file, self._types, self._note_found = file, types, note_found
@@ -100,7 +101,10 @@ class FileReader:
         yield self._with_lineage(rows, pc.add(positions, first))
 
     def _rows_at(self, index: int, names: list[str], positions: pa.Array) -> pa.Table:
-        """Return columns of the rows at these positions of a row group, read in batches, because decoded strings may be far larger."""
+        """Return columns of the rows at these positions of a row group.
+
+        They are read in batches, because decoded strings may be far larger than in the file.
+        """
         parts = []
         for start, batch in self._batches(index, names):
             inside = pc.and_(pc.greater_equal(positions, start), pc.less(positions, start + batch.num_rows))

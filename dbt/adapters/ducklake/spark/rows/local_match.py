@@ -34,7 +34,11 @@ MAX_PAIR_BYTES = 64 * 2**20
 
 
 def source_columns(source: DataFrame, alias: str) -> tuple[str, T.StructType] | None:
-    """Return SQL for SOURCE_COLUMNS over a numbered source, and its type; None if Arrow cannot represent them exactly."""
+    """Return SQL for SOURCE_COLUMNS over a source with SOURCE_ROW, and its type.
+
+    Returns:
+        The SQL and the type; None if two columns have equal names, ignoring case, or if Arrow cannot represent a column exactly.
+    """
     fields = [field for field in source.schema.fields if field.name != SOURCE_ROW]
     names = {fold(field.name) for field in fields}
     if len(names) < len(fields) or not all(can_be_local(field.dataType) for field in fields):
@@ -54,7 +58,7 @@ class LocalSource:
     """(column of the target, column of `rows`) pairs of the same type, at least one, whose values are equal in rows that match."""
 
     def values_of_keys(self) -> dict[str, pa.Array]:
-        """Return column of the target → its distinct values, without NULL, which equals nothing."""
+        """Return column of the target → the distinct values that the source has for it, without NULL, which equals nothing."""
         return {column: pc.unique(self.rows.column(name)).drop_null() for column, name in self.keys}
 
 
@@ -79,7 +83,7 @@ def local_pairs(
         columns: the columns of the target.
 
     Returns:
-        The pairs; None if there are too many with equal keys, or if Spark cannot analyze the expressions over structs.
+        The pairs; None if there are too many with equal keys or they are too large, or if Arrow or Spark cannot process them.
     """
     try:
         pairs = _pairs_of_keys(spark, target, source, aliases)
@@ -95,6 +99,7 @@ def kept_columns(
 
     A MERGE that only copies has at most one WHEN MATCHED clause, without a condition. The clause assigns columns of the source, and WHEN
     NOT MATCHED inserts each of them into the same column. The values to insert are already fetched, so they serve as the new values.
+    The result is empty if the MERGE updates no rows.
     """
     if len(matched) > 1 or any(clause.condition is not None for clause in (*matched, *not_matched)):
         return None
@@ -119,7 +124,7 @@ def copied_pairs(
         columns: the columns of the target.
 
     Returns:
-        The pairs; None if too many have equal keys.
+        The pairs; None if too many have equal keys, if they are too large for Arrow, or if Arrow cannot compare the keys.
     """
     found = _equal_keys(target, source)
     if found is None:
@@ -171,7 +176,7 @@ def _number_of_pairs(left: pa.Table, right: pa.Table, names: list[str]) -> int:
 
 
 def _pairs_of_keys(spark: SparkSession, target: LocalRows, source: LocalSource, aliases: tuple[str, str]) -> DataFrame | None:
-    """Return the pairs with equal keys: a struct for each alias, and SOURCE_ROW."""
+    """Return the pairs with equal keys: a struct for each alias, and SOURCE_ROW; None if they are too many, too large or not comparable."""
     found = _equal_keys(target, source)
     if found is None:
         return None

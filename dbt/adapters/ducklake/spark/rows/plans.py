@@ -27,8 +27,8 @@ def limit_partitions(frame: DataFrame, number: int) -> DataFrame:
 def as_single_node(persisted: DataFrame) -> DataFrame:
     """Return a persisted DataFrame as a plan of one node.
 
-    Otherwise Spark analyzes the whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
-    large query. With Spark Connect the DataFrame is returned unchanged.
+    Otherwise Spark analyzes the whole query again for every DataFrame that is derived from it. If the query is long and its rows are few,
+    that takes most of the time. With Spark Connect, or if the DataFrame is not in Spark's cache, it is returned unchanged.
     """
     java: Any = getattr(persisted, "_jdf", None)
     if java is None:

@@ -48,7 +48,7 @@ def fetch_small(
         limit: the maximum number of rows.
         extra: names of further columns to fetch, which come first and are not cast.
         at_most: an upper bound of the number of rows in `rows`, if one is known.
-        few_partitions: whether each partition of `rows` may send as many rows as `limit`, which saves a stage of the Spark job.
+        few_partitions: whether `rows` has so few partitions that each may send about `limit` rows, which saves a stage of the Spark job.
 
     Returns:
         The rows; None if there are more than `limit`.

@@ -42,7 +42,7 @@ class SparkRuntime:
         self.application = Application(self._settings, owner, self._given, self.stop)
         self._scratch: TemporaryFolder | None = None
         self._clients: weakref.WeakSet[SparkSession] = weakref.WeakSet()
-        """The usable sessions of Spark Connect. `stop` closes their connections, because Python would wait for ever to do so at its end."""
+        """The usable sessions of Spark Connect. `stop` closes their connections, because Python would wait forever to do so at its end."""
         self._scopes = Scopes()
         self._lock = threading.RLock()
 

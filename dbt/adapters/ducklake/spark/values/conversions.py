@@ -1,8 +1,8 @@
 """Convert values as stored in files to values of Spark's types, by column expressions.
 
-A `Conversion` is a value, so that files with equal conversions can share one scan: None (only a cast, where the types differ), the name of
-an entry of `CONVERSIONS`, or one of the classes below. In the names, `instant` is a timestamp with a time zone (Spark's TIMESTAMP), and
-`naive` one without (TIMESTAMP_NTZ).
+A `Conversion` can be compared, so that files with equal conversions can share one scan. It is None (only a cast, where the types differ),
+the name of an entry of `CONVERSIONS`, or one of the classes below. In the names, `instant` is a timestamp with a time zone (Spark's
+TIMESTAMP), `naive` one without (TIMESTAMP_NTZ), and `coarse` one in seconds or milliseconds (DuckLake's timestamp_s and timestamp_ms).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MICROSECOND = "INTERVAL '0.000001' SECOND"
 REFUSED = "dbt-ducklake: "
 """The prefix of the errors that a running scan raises for the user."""
 INFINITE_TIMESTAMPS = ("-290308-12-21 19:59:05.224193", "+294247-01-10 04:00:54.775807")
-"""Spark's timestamps for -infinity and infinity: the numbers in files, as microseconds since 1970. No finite value has these numbers."""
+"""Spark's timestamps for -infinity and infinity: files store them as ±(2^63 - 1) microseconds since 1970, which no finite value has."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _micros_to_naive(micros: SparkColumn) -> SparkColumn:
 
 
 def _nanos_to_micros(nanos: SparkColumn) -> SparkColumn:
-    """Convert nanoseconds to microseconds, rounded toward zero as in the reference; infinity stays infinity."""
+    """Convert nanoseconds to microseconds, rounded toward zero as in DuckDB; infinity stays infinity."""
     whole = F.call_function("div", nanos, F.lit(1000)).cast("bigint")
     return F.when(F.abs(nanos) == F.lit(INFINITY_MICROS), nanos).otherwise(whole)
 
@@ -173,7 +173,7 @@ def _nanos_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 
 def _instant_of_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
-    """Return an unchanged value of a file with milliseconds, in an expression that stops Spark from pushing filters down.
+    """Return a timestamp that the file stores in milliseconds, unchanged, in an expression that stops Spark from pushing filters down.
 
     In such a filter, Spark would round the literal down to milliseconds, so `<` and `<>` would lose rows.
     """
@@ -218,9 +218,9 @@ def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 
 def rounded(value: SparkColumn, unit: int) -> SparkColumn:
-    """Round a timestamp without a zone to `unit` microseconds, halves away from 1970, as the reference does; infinity stays infinity."""
+    """Round a timestamp without a zone to `unit` microseconds, halves away from 1970, as DuckDB does; infinity stays infinity."""
     remainder = (F.date_part(F.lit("SECOND"), value) * F.lit(1_000_000)).cast("bigint") % F.lit(unit)
-    is_before_epoch = (value < F.expr(_EPOCH)).cast("bigint")  # 1 or 0: then a half is rounded down
+    is_before_epoch = (value < F.expr(_EPOCH)).cast("bigint")  # 1 before 1970, where a half is rounded down; otherwise 0
     adjustment = F.when(remainder * 2 < F.lit(unit) + is_before_epoch, -remainder).otherwise(F.lit(unit) - remainder)
     least, greatest = _infinite_timestamps()
     return F.when(value.isin(least, greatest), value).otherwise(value + F.expr(_MICROSECOND) * adjustment)
