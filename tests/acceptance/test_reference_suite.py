@@ -169,9 +169,8 @@ def _copied(path: str, options: str) -> str | None:
             shutil.copy(f"{file}{suffix}", f"{copy}{suffix}")
     if "OVERRIDE_DATA_PATH" in options.upper():
         with duckdb.connect(str(copy)) as connection:
-            connection.execute(
-                "UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'", [re.findall(r"DATA_PATH\s+'([^']+)'", options)[0]]
-            )
+            (found,) = re.findall(r"(?<!_)DATA_PATH\s+(?:'([^']+)'|(\w+))", options, re.IGNORECASE)
+            connection.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'", ["".join(found)])
     return f"ducklake:duckdb:{copy}"
 
 

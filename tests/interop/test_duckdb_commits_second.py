@@ -123,6 +123,8 @@ OURS = [
     "TRUNCATE TABLE t",
     MERGE,
 ]
+LOCK_SECONDS = 5
+"""On PostgreSQL, a flush of DuckDB locks the rows of the inlined-data table until its commit, so that a change of them waits."""
 ROUNDS = 250 if FULL_MATRIX else 12
 
 
@@ -148,6 +150,10 @@ def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: i
             found.append(kind.format(a=a, b=a + chance.choice([1, 5, 15]), c=chance.randint(0, 3)))
         return found
 
+    def run(statements: Sequence[str]) -> None:
+        for statement in statements:
+            both.spark(MAINTENANCE.get(statement, (statement, ""))[0])
+
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
     for number in range(ROUNDS):
         both.duckdb("CREATE OR REPLACE TABLE t (i BIGINT, k BIGINT, v VARCHAR)")
@@ -161,13 +167,18 @@ def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: i
         both.duckdb("BEGIN")
         for statement in theirs:
             both.duckdb(MAINTENANCE.get(statement, ("", statement))[1])
-        for statement in ours:
-            both.spark(MAINTENANCE.get(statement, (statement, ""))[0])
-        try:
-            both.duckdb("COMMIT")
-            expected = [rows_after([*before, *ours, *theirs]), rows_after([*before, *theirs, *ours])]
-        except duckdb.Error:
-            expected = [rows_after([*before, *ours])]
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(run, ours)
+            if theirs == ["flush"]:
+                wait([running], timeout=LOCK_SECONDS)
+            else:
+                running.result()
+            try:
+                both.duckdb("COMMIT")
+                expected = [rows_after([*before, *ours, *theirs]), rows_after([*before, *theirs, *ours])]
+            except duckdb.Error:
+                expected = [rows_after([*before, *ours])]
+            running.result()
         rows = both.rows("SELECT i, k, v FROM t")
         assert both.rows("SELECT count(*) FROM t") == [(len(rows),)]
         assert rows in expected, f"round {number}: before {before}, ours {ours}, DuckDB's {theirs}"
