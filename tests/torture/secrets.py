@@ -73,6 +73,10 @@ PATHS = [
     "ducklake:mysql:db=x host=127.0.0.1 port=1 pasword=MARK41",
     "mysql://me:a?@MARK42@127.0.0.1:1/x",
     "ducklake:dbname=x password=MARK43",
+    "ducklake:postgres:dbname='postgresql://me:MARK44@127.0.0.1:1/x'",
+    "ducklake:postgres:dbname='x password=MARK45' host=127.0.0.1 port=1",
+    "ducklake:mysql:db=mysql://me:MARK46@127.0.0.1:1/x",
+    "postgresql:///me:MARK47@127.0.0.1:1/x",
 ]
 MODELS = {
     "one.sql": "{{ config(materialized='table') }} select 1 as id, "

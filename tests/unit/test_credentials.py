@@ -166,6 +166,11 @@ def test_the_error_names_the_field_that_is_wrong_missing_or_contradictory(fields
         f"ducklake:postgres:dbname=x host=db options='-c a={SECRET}'",
         f"postgresql://me@db/lake?password=a@{SECRET}",
         f"postgresql://db/lake?sslpassword={SECRET}&user=me@tenant",
+        f"postgresql://db/lake?host=postgresql://me:{SECRET}@h/x",
+        f"postgresql://db/lake?application_name=password%3D{SECRET}",
+        f"ducklake:postgres:dbname=db host=me:{SECRET}@h",
+        f"ducklake:postgres:dbname=db application_name='x pw={SECRET}'",
+        f"ducklake:mysql:db=x host=db unix_socket=mysql://me:{SECRET}@h/x",
     ],
 )
 def test_no_secret_of_the_path_is_shown(path: str) -> None:
@@ -191,6 +196,16 @@ def test_no_secret_of_the_path_is_shown(path: str) -> None:
         (f"ducklake:dbname=x password={SECRET}", "ducklake:"),
         (f"ducklake:sqlite:host=x password={SECRET}.sqlite", "ducklake:sqlite:"),
         (f"//me:{SECRET}@db/lake", ""),
+        (f"ducklake:postgres:dbname='postgresql://me:{SECRET}@db/lake'", "ducklake:postgres:"),
+        (f"ducklake:postgres:dbname=me:{SECRET}@db host=h", "ducklake:postgres:"),
+        (f"ducklake:postgres:dbname='x password={SECRET}'", "ducklake:postgres:"),
+        (f"ducklake:postgres:dbname=password={SECRET}", "ducklake:postgres:"),
+        (f"ducklake:mysql:db=mysql://me:{SECRET}@db/lake", "ducklake:mysql:"),
+        (f"postgresql:///me:a/{SECRET}@db/lake", "postgresql:"),
+        (f"postgresql://h/postgresql://me:{SECRET}@db/lake", "postgresql:"),
+        (f"postgresql://h:1/x%20password%3D{SECRET}", "postgresql:"),
+        (f"ducklake:sqlite:postgresql://me:{SECRET}@db/lake", "ducklake:sqlite:"),
+        (f"ducklake:duckdb:mysql://me:{SECRET}@db/lake", "ducklake:duckdb:"),
     ],
 )
 def test_only_the_scheme_is_shown_of_a_path_that_cannot_be_parsed(path: str, scheme: str) -> None:

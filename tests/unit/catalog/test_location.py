@@ -115,6 +115,7 @@ def test_mysql_addresses(text: str, url: str) -> None:
         ("ducklake:postgres:dbname=lake host=db port=5433", "postgresql+psycopg://db:5433/lake"),
         ("ducklake:postgres:dbname=lake host=/tmp/pg user=me", "postgresql+psycopg://me@/lake?host=/tmp/pg"),
         ("postgres:dbname=lake", "postgresql+psycopg:///lake"),
+        ("postgres:dbname=a=b host=db", "postgresql+psycopg://db/a%3Db"),
         ("ducklake:postgres:dbname=lake sslmode=require host=db", "postgresql+psycopg://db/lake?sslmode=require"),
         ("ducklake:postgres:dbname=lake host=db user='me too' password='a b\\'c'", "postgresql+psycopg://me%20too:a%20b%27c@db/lake"),
         ("postgresql://me@db:5432/lake", "postgresql+psycopg://me@db:5432/lake"),
@@ -167,6 +168,7 @@ def test_passwords_are_used_and_never_shown(text: str) -> None:
         ),
         *("mysql://me:s3cret@db", "mysql://me:s3cret@db:port/lake", "mysql:host=db password=s3cret", "mysql:db=lake pass=s3cret"),
         *("ducklake:postgres:host", "postgresql://me:s3cret@db:port/lake", "oracle://x"),
+        *("postgres:dbname=postgresql://me:s3cret@db/lake", "sqlite:postgresql://me:s3cret@db/lake"),
     ],
 )
 def test_other_texts_are_refused_with_the_accepted_forms(text: str) -> None:

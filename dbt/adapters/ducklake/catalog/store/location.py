@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ...errors import ConfigurationError
-from .redaction import HIDDEN, redacted_pairs, redacted_url
+from .redaction import HIDDEN, has_inner_address, redacted_pairs, redacted_url
 
 _ACCEPTED = (
     "ducklake:sqlite:lake.sqlite, ducklake:postgres:dbname=lake host=localhost, ducklake:duckdb:lake.duckdb, ducklake:lake.ducklake, "
@@ -171,7 +171,7 @@ def _absolute_file(value: str, database: str) -> str:
         raise ConfigurationError(f"a {database} URL needs three slashes before a relative file name and four before an absolute one")
     if value.startswith("///"):
         name = unquote(value[3:].partition("?")[0])
-    if _CONNECTION_KEY.search(name):
+    if "://" in name or _CONNECTION_KEY.search(name):
         raise ConfigurationError(
             f"the file name of a {database} catalog looks like a connection string; begin it with the kind of database, such as postgres:…"
         )
@@ -195,6 +195,8 @@ def _checked_url(url: str) -> str:
         _ = _after_password(url).port
     except ValueError:
         raise ConfigurationError("the URL of the catalog is not valid; check its host and port") from None
+    if has_inner_address(url):
+        raise ConfigurationError("the host or the name of the database is itself an address; write that address as the whole path")
     scheme, slashes, rest = url.partition("//")
     credentials, at, address = rest.rpartition("@")
     return scheme + slashes + credentials.replace("@", "%40") + at + address

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 HIDDEN = "********"
 
@@ -12,6 +13,8 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 """Keys of PostgreSQL and MySQL whose values may be shown. Any other value is hidden, because its key may be a misspelled `password`."""
+_INNER_ADDRESS = re.compile(r"://|:.*@|(?:pas|pw)\w*\s*=", re.DOTALL | re.IGNORECASE)
+"""What a harmless value contains only if it is itself an address, which may have a password."""
 _URL_PASSWORD = re.compile(r"^([^:/?#@]*:).*(?=@)", re.DOTALL)
 _URL_OPTION = re.compile(r"([\w.\-]+)(\s*=\s*)(.*?)(?=&[\w.\-]+\s*=|$)", re.DOTALL)
 _KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|\S*)")
@@ -23,11 +26,22 @@ def redacted_url(url: str) -> str:
     return scheme + slashes + _redacted(_URL_OPTION, _URL_PASSWORD.sub(rf"\1{HIDDEN}", rest))
 
 
+def has_inner_address(url: str) -> bool:
+    """Whether the host or the database of a URL is itself an address, whose password would be shown as a part of the name."""
+    before_options = redacted_url(url).partition("//")[2].partition("?")[0].replace(f":{HIDDEN}@", "@", 1)
+    return _INNER_ADDRESS.search(unquote(before_options)) is not None
+
+
 def redacted_pairs(text: str) -> str:
     """Hide all values that may be secret in `key=value` pairs, as libpq has them."""
     return _redacted(_KEY_VALUE, text)
 
 
 def _redacted(pair: re.Pattern[str], text: str) -> str:
-    """Hide the values of pairs whose keys are not known to be harmless."""
-    return pair.sub(lambda match: match[0] if _HARMLESS.fullmatch(match[1]) else f"{match[1]}{match[2]}{HIDDEN}", text)
+    """Hide the values of pairs whose keys are not known to be harmless, and values that are addresses."""
+
+    def shown(match: re.Match[str]) -> str:
+        harmless = _HARMLESS.fullmatch(match[1]) and not _INNER_ADDRESS.search(unquote(match[3]))
+        return match[0] if harmless else f"{match[1]}{match[2]}{HIDDEN}"
+
+    return pair.sub(shown, text)
