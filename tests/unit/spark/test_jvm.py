@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
+import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark import accumulators, java_gateway
 
-from dbt.adapters.ducklake.spark.session.jvm import Jvm, end_accumulators
+from dbt.adapters.ducklake.spark.session.jvm import Jvm, JvmEndedError, end_accumulators, start_jvm
 
 
 class AttachedError(Exception):
@@ -31,6 +34,52 @@ def test_attaching_does_not_change_the_environment(monkeypatch: pytest.MonkeyPat
         Jvm(None, 4711, "secret").attach()
     assert error.value.args == (4711, "secret")
     assert dict(os.environ) == before
+
+
+class Launched:
+    """In place of a JVM: it examines the files that it gets, and writes its address or ends."""
+
+    def __init__(self, *, works: bool) -> None:
+        self.works = works
+        self.modes: dict[str, int] = {}
+        self.start = Path()
+        self.returncode = 3
+
+    def launch(self, command: list[str], variables: Mapping[str, str], *_: object) -> Any:
+        file = Path(command[command.index("--properties-file") + 1])
+        assert "spark.some.key=secret" in file.read_text()
+        assert "secret" not in str(command)
+        self.start = file.parent
+        self.modes = {path.name: path.stat().st_mode & 0o777 for path in (self.start.parent, self.start, *self.start.iterdir())}
+        if self.works:
+            text = b"its secret"
+            Path(variables["_PYSPARK_DRIVER_CONN_INFO_PATH"]).write_bytes(struct.pack("!ii", 4711, len(text)) + text)
+        return self
+
+    def poll(self) -> int | None:
+        return None if self.works else self.returncode
+
+
+def test_the_settings_of_a_start_are_private_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    config = {"spark.some.key": "secret", "spark.driver.extraJavaOptions": "-Da=secret"}
+    with Path(os.devnull).open("wb") as log:
+        launched = Launched(works=True)
+        jvm = start_jvm(Path("/java"), config, log, launch=launched.launch)
+        assert (jvm.port, jvm.secret) == (4711, "its secret")
+        assert launched.modes.pop("spark.properties") == 0o600
+        assert launched.modes.pop("spark.driver.extraJavaOptions") == 0o600
+        assert set(launched.modes.values()) == {0o700}
+        assert jvm.folder is not None
+        assert jvm.folder.path.exists(), "the JVM has its temporary folder there"
+        assert not launched.start.exists()
+
+        failed = Launched(works=False)
+        with pytest.raises(JvmEndedError, match="the status 3"):
+            start_jvm(Path("/java"), config, log, launch=failed.launch)
+        assert len(failed.modes) == 4
+        assert list(tmp_path.iterdir()) == [jvm.folder.path], "nothing is left of a start that failed"
+        jvm.folder.remove()
 
 
 def test_the_server_of_accumulators_ends(tmp_path: Path) -> None:
