@@ -30,21 +30,46 @@ def _program(*names: str) -> str | None:
     return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 
-def _start(directory: Path) -> tuple[subprocess.Popen[bytes], str]:
-    server, install = _program("mariadbd", "mysqld"), _program("mariadb-install-db", "mysql_install_db")
-    if server is None or install is None:
+def _options(directory: Path) -> list[str]:
+    return ["--no-defaults", f"--datadir={directory}/data", *(["--user=root"] if os.geteuid() == 0 else [])]
+
+
+def _install(directory: Path) -> None:
+    """Make the files of a server."""
+    install = _program("mariadb-install-db", "mysql_install_db")
+    if install is None or _program("mariadbd", "mysqld") is None:
         pytest.skip(f"NO MYSQL: set {VARIABLE} to the URL of a server, or install MariaDB's server on this machine")
-    user = ["--user=root"] if os.geteuid() == 0 else []
-    common = ["--no-defaults", f"--datadir={directory}/data", *user]
-    # The server's default collation is wrong on purpose: the catalog must set its own.
-    subprocess.run(
-        [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"], check=True, capture_output=True, timeout=300
-    )
-    socket = f"{directory}/s"
-    options = ["--skip-networking", f"--socket={socket}", "--character-set-server=latin1", "--innodb-flush-log-at-trx-commit=0"]
+    command = [install, *_options(directory), "--auth-root-authentication-method=normal", "--skip-test-db"]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+
+
+def _serve(directory: Path) -> subprocess.Popen[bytes]:
+    """Start the server of a folder. Its default collation is wrong on purpose: the catalog must set its own."""
+    options = ["--skip-networking", f"--socket={directory}/s", "--character-set-server=latin1", "--innodb-flush-log-at-trx-commit=0"]
+    server = _program("mariadbd", "mysqld")
+    assert server is not None
     with open(f"{directory}/log", "wb") as log:
-        process = subprocess.Popen([server, *common, *options, f"--pid-file={directory}/pid"], stdout=log, stderr=log)
-    return process, f"mysql://root@localhost/?unix_socket={quote(socket, safe='/')}"
+        return subprocess.Popen([server, *_options(directory), *options, f"--pid-file={directory}/pid"], stdout=log, stderr=log)
+
+
+class OwnServer:
+    """A server that a test stops and starts again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.url = f"mysql://root@localhost/?unix_socket={quote(f'{directory}/s', safe='/')}"
+        _install(directory)
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self.process = _serve(self.directory)
+        _wait(self.url, self.process, self.directory)
+
+    def stop(self) -> None:
+        """End it and all connections."""
+        self.process.terminate()
+        self.process.wait(60)
 
 
 @pytest.fixture(scope="session")
@@ -53,16 +78,21 @@ def mysql_server() -> Iterator[str]:
     if VARIABLE in os.environ:
         yield os.environ[VARIABLE]
         return
+    with own_server() as server:
+        yield server.url
+
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """Yield a new server of this machine, and remove it at the end."""
     directory = fast_folder("my-")
-    process = None
     try:
-        process, url = _start(directory)
-        _wait(url, process, directory)
-        yield url
+        server = OwnServer(directory)
+        try:
+            yield server
+        finally:
+            server.stop()
     finally:
-        if process is not None:
-            process.terminate()
-            process.wait(60)
         shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -86,13 +116,18 @@ def _execute(url: str, statement: str) -> None:
     engine.dispose()
 
 
+def new_database(server: str, name: str) -> str:
+    """Create a database on a server, and return its URL."""
+    _execute(server, f"CREATE DATABASE {name}")
+    address, mark, query = server.partition("?")
+    return f"{address.rpartition('/')[0]}/{name}{mark}{query}"
+
+
 @contextmanager
 def fresh_database(server: str) -> Iterator[str]:
     """Yield the URL of a new database on a server, and drop it at the end."""
     name = f"lake_{os.getpid()}_{next(_numbers)}"
-    _execute(server, f"CREATE DATABASE {name}")
-    address, mark, query = server.partition("?")
-    yield f"{address.rpartition('/')[0]}/{name}{mark}{query}"
+    yield new_database(server, name)
     _execute(server, f"DROP DATABASE {name}")
 
 

