@@ -201,6 +201,8 @@ def test_no_secret_of_the_path_is_shown(path: str) -> None:
         (f"ducklake:postgres:dbname='x password={SECRET}'", "ducklake:postgres:"),
         (f"ducklake:postgres:dbname=password={SECRET}", "ducklake:postgres:"),
         (f"ducklake:mysql:db=mysql://me:{SECRET}@db/lake", "ducklake:mysql:"),
+        (f"ducklake:postgres:dbname=db user=postgresql://me:{SECRET}@h/x", "ducklake:postgres:"),
+        (f"postgresql://h/postgresql%3A%2F%2Fme%3A{SECRET}@db/lake", "postgresql:"),
         (f"postgresql:///me:a/{SECRET}@db/lake", "postgresql:"),
         (f"postgresql://h/postgresql://me:{SECRET}@db/lake", "postgresql:"),
         (f"postgresql://h:1/x%20password%3D{SECRET}", "postgresql:"),

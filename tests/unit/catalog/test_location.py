@@ -116,6 +116,8 @@ def test_mysql_addresses(text: str, url: str) -> None:
         ("ducklake:postgres:dbname=lake host=/tmp/pg user=me", "postgresql+psycopg://me@/lake?host=/tmp/pg"),
         ("postgres:dbname=lake", "postgresql+psycopg:///lake"),
         ("postgres:dbname=a=b host=db", "postgresql+psycopg://db/a%3Db"),
+        ("postgres:dbname=a user=org:me host=db", "postgresql+psycopg://org%3Ame@db/a"),
+        ("postgresql://org%3Ame:x@db:1/a", "postgresql+psycopg://org%3Ame:x@db:1/a"),
         ("ducklake:postgres:dbname=lake sslmode=require host=db", "postgresql+psycopg://db/lake?sslmode=require"),
         ("ducklake:postgres:dbname=lake host=db user='me too' password='a b\\'c'", "postgresql+psycopg://me%20too:a%20b%27c@db/lake"),
         ("postgresql://me@db:5432/lake", "postgresql+psycopg://me@db:5432/lake"),

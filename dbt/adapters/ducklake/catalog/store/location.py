@@ -196,7 +196,9 @@ def _checked_url(url: str) -> str:
     except ValueError:
         raise ConfigurationError("the URL of the catalog is not valid; check its host and port") from None
     if has_inner_address(url):
-        raise ConfigurationError("the host or the name of the database is itself an address; write that address as the whole path")
+        raise ConfigurationError(
+            "the user, the host or the name of the database is itself an address; write that address as the whole path"
+        )
     scheme, slashes, rest = url.partition("//")
     credentials, at, address = rest.rpartition("@")
     return scheme + slashes + credentials.replace("@", "%40") + at + address

@@ -16,6 +16,8 @@ _HARMLESS = re.compile(
 _INNER_ADDRESS = re.compile(r"://|:.*@|(?:pas|pw)\w*\s*=", re.DOTALL | re.IGNORECASE)
 """What a harmless value contains only if it is itself an address, which may have a password."""
 _URL_PASSWORD = re.compile(r"^([^:/?#@]*:).*(?=@)", re.DOTALL)
+_USER = re.compile(r"([^:/?#@]*)(?::\*+)?@")
+"""The user of a URL, with a password that is hidden."""
 _URL_OPTION = re.compile(r"([\w.\-]+)(\s*=\s*)(.*?)(?=&[\w.\-]+\s*=|$)", re.DOTALL)
 _KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|\S*)")
 
@@ -27,9 +29,11 @@ def redacted_url(url: str) -> str:
 
 
 def has_inner_address(url: str) -> bool:
-    """Whether the host or the database of a URL is itself an address, whose password would be shown as a part of the name."""
-    before_options = redacted_url(url).partition("//")[2].partition("?")[0].replace(f":{HIDDEN}@", "@", 1)
-    return _INNER_ADDRESS.search(unquote(before_options)) is not None
+    """Whether the user, the host or the database of a URL is itself an address, whose password would be shown as a part of the name."""
+    names = redacted_url(url).partition("//")[2].partition("?")[0]
+    user = _USER.match(names)
+    parts = [names] if user is None else [user[1], names[user.end() :]]
+    return any(_INNER_ADDRESS.search(unquote(part)) for part in parts)
 
 
 def redacted_pairs(text: str) -> str:
