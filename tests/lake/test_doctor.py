@@ -252,6 +252,14 @@ def test_a_missing_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert_documented(found[CATALOG])
 
 
+def test_packages_of_an_encrypted_lake_in_different_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", {"duckdb": "2.0.1", "duckdb-extension-httpfs": "1.5.5"}.__getitem__)
+    answer = of_catalog(settings(tmp_path, encrypted=True))[CATALOG]
+    assert "duckdb 2.0.1 and duckdb-extension-httpfs 1.5.5: pip install" in answer
+    assert_documented(answer, tmp_path)
+    assert of_catalog(settings(tmp_path)) == {}, "a lake that is not encrypted needs neither"
+
+
 def test_a_catalog_that_another_program_keeps_locked(tmp_path: Path) -> None:
     with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/"):
         pass

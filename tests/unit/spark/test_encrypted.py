@@ -15,12 +15,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.ducklake.errors import LakeError, StatementError
+from dbt.adapters.ducklake.errors import ConfigurationError, LakeError, StatementError
 from dbt.adapters.ducklake.format.files import DataFile, DeleteFile, WriteOptions, WrittenDeleteFile, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files
 from dbt.adapters.ducklake.spark.encrypted.columns import format_of
 from dbt.adapters.ducklake.spark.encrypted.keys import key_of
+from dbt.adapters.ducklake.spark.encrypted.packages import require_packages
 from dbt.adapters.ducklake.spark.encrypted.workers import send_code
 from dbt.adapters.ducklake.spark.files.deletes import positions_table, with_snapshot, write_delete_file
 from dbt.adapters.ducklake.spark.files.encrypted_files import write_table
@@ -169,3 +170,20 @@ def test_workers_need_no_dbt_ducklake(file: WrittenFile, tmp_path: Path) -> None
     )
     result = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
     assert result.stdout == "100 {'id': 99, 'position': 99, 'name': 'f'}\n", result.stderr
+
+
+def test_the_versions_of_duckdb_and_its_extension_must_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_packages()
+    monkeypatch.setattr("importlib.metadata.version", {"duckdb": "2.0.1", "duckdb-extension-httpfs": "1.0.3"}.__getitem__)
+    with pytest.raises(ConfigurationError, match=r"duckdb 2\.0\.1 and duckdb-extension-httpfs 1\.0\.3: pip install 'duckdb<2' 'duckdb-ext"):
+        require_packages()
+
+
+def test_a_worker_with_another_version_of_the_extension_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import duckdb_extension_httpfs
+
+    monkeypatch.setattr(duckdb_extension_httpfs, "__path__", [str(tmp_path)])
+    with pytest.raises(
+        duckdb_files.EncryptedFileError, match=r"has DuckDB v\S+ with another version .*: pip install 'duckdb<2' 'duckdb-ext"
+    ):
+        duckdb_files.connect()

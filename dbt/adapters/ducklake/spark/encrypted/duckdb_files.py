@@ -27,6 +27,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INSTALL = "pip install 'dbt-ducklake[duckdb]'"
+INSTALL_SAME_VERSION = "pip install 'duckdb<2' 'duckdb-extension-httpfs>=1.5,<2'"
+"""The lower limit makes pip replace an old extension, which requires no version of DuckDB."""
 KEY_BYTES = 16
 """The length of a new key: AES-128, as the reference implementation chooses it."""
 _BATCH_ROWS = 10_000
@@ -137,7 +139,7 @@ def _load_openssl(connection: Any) -> None:
     if not file.exists():
         raise EncryptedFileError(
             f"encrypted files need the packages duckdb and duckdb-extension-httpfs in the same version, and {sys.executable} on "
-            f"{socket.gethostname()} has DuckDB {version} with another version of the extension: {INSTALL}"
+            f"{socket.gethostname()} has DuckDB {version} with another version of the extension: {INSTALL_SAME_VERSION}"
         )
     connection.execute(f"LOAD {_literal(str(file))}")
 
