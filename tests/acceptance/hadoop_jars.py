@@ -16,12 +16,18 @@ SDK_VERSIONS = {"3.5.0": "2.35.4"}
 """The version of Hadoop → that of Amazon's SDK which its connector was built with."""
 SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 """The parts of the SDK that the connector uses; `bundle`, which it asks for, has all of Amazon's services."""
+EXCLUDED = "software.amazon.awssdk:bundle"
 
 
 def hadoop_version() -> str:
     """Return the version of Hadoop in the installed Spark."""
     jar = next((spark_home() / "jars").glob("hadoop-client-api-*.jar"))
     return re.sub(r"hadoop-client-api-(.*)\.jar", r"\1", jar.name)
+
+
+def packages(hadoop: str) -> list[str]:
+    """Return the Maven coordinates of the connector for a version of Hadoop in SDK_VERSIONS."""
+    return [f"org.apache.hadoop:hadoop-aws:{hadoop}", *(f"software.amazon.awssdk:{part}:{SDK_VERSIONS[hadoop]}" for part in SDK_PARTS)]
 
 
 def fetched_jars() -> list[Path]:
@@ -33,24 +39,23 @@ def fetched_jars() -> list[Path]:
     hadoop = hadoop_version()
     if hadoop not in SDK_VERSIONS:
         raise OSError(f"the version of Amazon's SDK for Hadoop {hadoop} is not known")
-    packages = [f"org.apache.hadoop:hadoop-aws:{hadoop}", *(f"software.amazon.awssdk:{part}:{SDK_VERSIONS[hadoop]}" for part in SDK_PARTS)]
     cache = cache_directory() / f"tests-ivy-{hadoop}"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:  # several processes may run tests
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (cache / "complete").exists():
-            _fetch(packages, cache)
+            _fetch(packages(hadoop), cache)
             (cache / "complete").touch()
     return sorted((cache / "jars").glob("*.jar"))
 
 
-def _fetch(packages: list[str], cache: Path) -> None:
+def _fetch(wanted: list[str], cache: Path) -> None:
     """Let Spark fetch packages into a folder, for a script that does nothing."""
     script = cache / "nothing.py"
     script.write_text("")
-    command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]", "--packages", ",".join(packages)]
-    command += ["--exclude-packages", "software.amazon.awssdk:bundle", "--conf", f"spark.jars.ivy={cache}", str(script)]
+    command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]", "--packages", ",".join(wanted)]
+    command += ["--exclude-packages", EXCLUDED, "--conf", f"spark.jars.ivy={cache}", str(script)]
     environment = {**os.environ, "JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode != 0:
-        raise OSError(f"Spark could not fetch {', '.join(packages)}: {done.stderr[-1000:]}")
+        raise OSError(f"Spark could not fetch {', '.join(wanted)}: {done.stderr[-1000:]}")

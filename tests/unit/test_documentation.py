@@ -1,4 +1,4 @@
-"""Everything that the documentation points to exists: tests in docs/compatibility.md, files and headings behind links."""
+"""Everything that the documentation points to exists: tests in docs/compatibility.md, files and headings behind links, packages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tests.acceptance.hadoop_jars import EXCLUDED, hadoop_version, packages
 
 ROOT = Path(__file__).parents[2]
 COMPATIBILITY = ROOT / "docs/compatibility.md"
@@ -39,6 +42,13 @@ def test_the_tests_that_the_compatibility_table_names_exist() -> None:
             if not file.exists() or (name and not re.search(rf"(def|class) {name}\b", file.read_text(encoding="utf-8"))):
                 missing.append(f"{path}::{name}")
     assert not missing
+
+
+def test_the_packages_for_object_stores_are_those_of_the_tests() -> None:
+    page = (ROOT / "docs/object-storage.md").read_text(encoding="utf-8")
+    (profile,) = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "spark.jars.packages" in block]
+    config = yaml.safe_load(profile)["spark"]["config"]
+    assert config == {"spark.jars.packages": ",".join(packages(hadoop_version())), "spark.jars.excludes": EXCLUDED}
 
 
 def _anchor(heading: str) -> str:
