@@ -10,9 +10,8 @@ import pytest
 
 from tests.acceptance.hadoop_jars import fetched_jars
 from tests.acceptance.projects import Project, Rows, in_order, same_row
+from tests.object_store import S3Server
 from tests.places import FULL_MATRIX
-
-S3_KEYS = {"AWS_ACCESS_KEY_ID": "lake", "AWS_SECRET_ACCESS_KEY": "lake-secret", "AWS_REGION": "us-east-1"}
 
 
 @pytest.fixture
@@ -36,18 +35,23 @@ def same_rows() -> Callable[[str, Rows, Rows], None]:
 
 
 @pytest.fixture
-def s3_keys(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def s3_keys(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The variables with the keys and the address of the S3 server, set in this process."""
-    found = {name: os.environ.get(name, value) for name, value in {**S3_KEYS, "AWS_ENDPOINT_URL": s3_server}.items()}
+    found = {
+        "AWS_ACCESS_KEY_ID": s3_server.key_id,
+        "AWS_SECRET_ACCESS_KEY": s3_server.secret,
+        "AWS_REGION": s3_server.region,
+        "AWS_ENDPOINT_URL": s3_server.url,
+    }
     for name, value in found.items():
         monkeypatch.setenv(name, value)
     return found
 
 
 @pytest.fixture
-def s3_endpoint(s3_server: str, s3_keys: dict[str, str]) -> str:  # noqa: ARG001 (sets variables)
+def s3_endpoint(s3_server: S3Server, s3_keys: dict[str, str]) -> str:  # noqa: ARG001 (sets variables)
     """The address of the S3 server, for which this process has keys."""
-    return s3_server
+    return s3_server.url
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,9 @@ from tests.places import FULL_MATRIX
 
 pytestmark = pytest.mark.slow
 only_nightly = pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")
+one_server = pytest.mark.parametrize(
+    "s3_server", ["moto"], indirect=True
+)  # these tests take minutes; test_object_storage.py has each server
 FILES = {
     "seeds/prices.csv": "id,price\n" + "".join(f"{i},{i}.50\n" for i in range(20)),
     "models/events.sql": """
@@ -269,6 +272,7 @@ def s3_config(endpoint: str, jars: str) -> dict[str, str]:
 
 
 @only_nightly
+@one_server
 @pytest.mark.usefixtures("python_of_executors")
 def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoint: str, s3_jars: str) -> None:
     with (
@@ -284,6 +288,7 @@ def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoin
 
 
 @only_nightly
+@one_server
 def test_connect_to_a_cluster_that_shares_only_an_object_store(
     project: Project, s3_endpoint: str, s3_jars: str, s3_keys: dict[str, str]
 ) -> None:
