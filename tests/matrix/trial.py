@@ -113,7 +113,8 @@ def _variables(combination: Combination, folder: Path, java: Path, temporary: Pa
         "LANG": "C.UTF-8",
         "DBT_PROFILES_DIR": ".",
         "DBT_USE_COLORS": "false",
-        "MATRIX_CATALOG": "ducklake:sqlite:lake.sqlite" if combination.duckdb is None else "ducklake:duckdb:lake.duckdb",
+        "MATRIX_CATALOG": f"ducklake:{combination.catalog}:lake.{combination.catalog}",
+        "MATRIX_ENCRYPTED": str(combination.encrypted).lower(),
     }
 
 

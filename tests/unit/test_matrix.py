@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.encrypted.packages import require_packages
 from dbt.adapters.ducklake.spark.session.java import usable_releases
-from tests.matrix.combinations import DBTS, DUCKDBS, JAVAS, PYSPARKS, PYTHONS, Combination, combinations, newest_pyspark
+from tests.matrix.combinations import DBTS, DUCKDBS, JAVAS, NEWEST, PYSPARKS, PYTHONS, Combination, combinations, pysparks
 from tests.matrix.environments import reason
 from tests.matrix.table import table
 from tests.matrix.trial import Outcome, Result, TrialError, run
@@ -22,19 +25,29 @@ SLEEPING = "sleep 77.25 & echo started; wait"
 def test_every_pair_and_every_version_is_covered(python: str) -> None:
     all_ = combinations(python)
     assert {(each.pyspark, each.java) for each in all_} == {(pyspark, java) for pyspark in PYSPARKS for java in JAVAS}
-    assert {each.python for each in all_} == set(PYTHONS)
-    assert {each.duckdb for each in all_} == {None, *DUCKDBS}
+    assert {(each.pyspark, each.python) for each in all_} == {(pyspark, each) for each in PYTHONS for pyspark in pysparks(each)} | {
+        (pyspark, python) for pyspark in PYSPARKS
+    }
+    assert {(each.duckdb, each.encrypted) for each in all_} == {(None, False), *itertools.product(DUCKDBS, (False, True))}
     assert {each.dbt for each in all_} == set(DBTS)
     assert len(set(all_)) == len(all_)
 
 
 def test_a_refusal_is_expected_where_the_adapter_refuses() -> None:
     for each in combinations("3.11"):
-        assert (each.refusal is not None) == (each.java not in usable_releases(each.pyspark))
+        unreadable = each.encrypted and each.duckdb == NEWEST
+        assert (each.refusal is not None) == (each.java not in usable_releases(each.pyspark) or unreadable)
+
+
+def test_the_refusal_of_a_duckdb_without_its_extension_is_that_of_the_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", {"duckdb": "2.0.1", "duckdb-extension-httpfs": "1.0.3"}.__getitem__)
+    refusal = Combination("4.3", 21, "3.11", duckdb=NEWEST, encrypted=True).refusal
+    with pytest.raises(ConfigurationError, match=refusal):
+        require_packages()
 
 
 def test_an_old_python_has_an_older_pyspark() -> None:
-    assert [newest_pyspark(each) for each in PYTHONS] == ["4.2", "4.3", "4.3", "4.3"]
+    assert [pysparks(each)[-1] for each in PYTHONS] == ["4.2", "4.3", "4.3", "4.3"]
 
 
 def is_sleeping() -> bool:
@@ -70,11 +83,13 @@ def test_the_table_says_what_happened() -> None:
         Result(one, Outcome.REFUSED, 7.4, "Spark 4.1.4 needs Java 17 to 23", {"pyspark": "4.1.4", "dbt-core": "1.11.16"}),
         Result(Combination("4.3", 21, "3.12", duckdb="newest"), Outcome.NOT_AVAILABLE, 0, "no Python 3.12 on this machine"),
         Result(one, Outcome.FAILED, 61, "a | b\nc"),
+        Result(Combination("4.3", 21, "3.11", duckdb="1.5.5", encrypted=True), Outcome.WORKS, 50),
     ]
     assert table(results).splitlines()[2:] == [
         "| 4.1.4 | 25 | 3.11 | 1.11.16 | SQLite | refused: Spark 4.1.4 needs Java 17 to 23 | 7 |",
         "| 4.3 | 21 | 3.12 | 1.11 | DuckDB newest | not available here: no Python 3.12 on this machine |  |",
         "| 4.1 | 25 | 3.11 | 1.11 | SQLite | FAILED: a / b | 61 |",
+        "| 4.3 | 21 | 3.11 | 1.11 | SQLite, files encrypted by DuckDB 1.5.5 | works | 50 |",
     ]
 
 
