@@ -20,7 +20,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store import database_checks
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.lake import probe
 from dbt.adapters.ducklake.session import LakeSettings, connect, doctor
 from dbt.adapters.ducklake.session.doctor import Finding, master_address, run_checks
@@ -323,6 +325,17 @@ def test_a_clock_that_is_wrong(postgres_url: str, tmp_path: Path, monkeypatch: p
 
 
 # -- the data path -------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_data_path_of_another_lake(tmp_path: Path) -> None:
+    with connect(f"ducklake:sqlite:{tmp_path}/first.sqlite", f"{tmp_path}/files/") as first:
+        (owner,) = first.catalog.identities()
+    with LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")) as lake:
+        (own,) = lake.identities()  # as DuckDB creates it, which does not look for a mark
+    for given in (settings(tmp_path), settings(tmp_path, data_path=None)):
+        found = of_catalog(given)
+        assert list(found) == [DATA_PATH]
+        assert_documented(found[DATA_PATH].replace(owner, "0198f6a1-…").replace(own, "0198f7c2-…"), tmp_path)
 
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:

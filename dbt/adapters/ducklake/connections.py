@@ -182,7 +182,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 try:
                     if stages:
                         require_hook(self.manifest)
-                    lake = Lake.open(self.credentials.lake_settings(), self._spark())
+                    lake = Lake.open(self.credentials.lake_settings(), self._spark(), _warn)
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
                 if stages:
@@ -247,7 +247,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         try:
             session = self.lake().session(self.credentials.schema)
             session.notify = logger.info
-            session.warn = lambda message: warn_or_error(AdapterEventWarning(base_msg=f"{connection.name}: {message}"))
+            session.warn = lambda message: _warn(f"{connection.name}: {message}")
             session.node = lambda: connection.name
         except BaseException:
             connection.handle = None
@@ -374,3 +374,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     def data_type_code_to_name(cls, type_code: int | str) -> str:
         """Return the name of a type, which a cursor's description already contains."""
         return str(type_code)
+
+
+def _warn(message: str) -> None:
+    warn_or_error(AdapterEventWarning(base_msg=message))

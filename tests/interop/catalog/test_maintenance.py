@@ -295,6 +295,23 @@ class TestTwoLakesWithOneDataPath:
                 assert "another lake owns it" in str(outcome.kept_because)
         assert sorted((tmp_path / "files").rglob("*.parquet")) == files
 
+    def test_a_cleanup_keeps_a_scheduled_file_below_the_mark_of_another_lake(self, places: list[CatalogPlace], tmp_path: Path) -> None:
+        for place in places:
+            with oracle.connect(place, data_inlining_row_limit=0) as duck:
+                duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
+        old = tmp_path / "files/main/t/old.parquet"
+        old.write_bytes(b"x")
+        with places[0].open() as one, places[1].open() as two:
+            write_mark(one)
+            schedule(two, "main/t/old.parquet", True)
+            for dry_run in (True, False):
+                (outcome,) = cleanup_old_files(context(two), older_than=None, dry_run=dry_run)
+                assert f"another lake owns it, as the file {tmp_path}/files/{MARK_FILE} says" in str(outcome.kept_because)
+            assert old.exists()
+            os.remove(tmp_path / "files" / MARK_FILE)
+            assert [each.kept_because for each in cleanup_old_files(context(two), older_than=None)] == [None], "it stays scheduled"
+        assert not old.exists()
+
     def test_the_first_removal_of_orphans_only_marks_a_data_path_without_a_mark(self, places: list[CatalogPlace], tmp_path: Path) -> None:
         for place in places:
             with oracle.connect(place, data_inlining_row_limit=0) as duck:

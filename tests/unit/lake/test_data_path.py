@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.lake.data_path import MARK_FILE, Owners, owner_of, require_own_path
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE, Owners, owner_of, require_own_mark, require_own_path
 from dbt.adapters.ducklake.session import Lake, LakeSettings
 from dbt.adapters.ducklake.spark.files.storage import filesystem, write_small
 
@@ -74,3 +76,31 @@ def test_a_corrected_data_path_takes_the_mark_along(tmp_path: Path, caplog: pyte
         Lake.open(settings("three"))
     with Lake.open(settings("two")) as lake:
         assert lake.catalog.data_path == f"{tmp_path}/two/"
+
+
+@pytest.mark.parametrize("place", ["folder", "store"])
+def test_a_lake_in_the_data_path_of_another_is_opened_with_a_warning(place: str, tmp_path: Path) -> None:
+    """An object store is not asked each time that a lake is opened."""
+    data_path = f"{tmp_path}/files/" if place == "folder" else f"mock://{uuid4().hex}/files/"
+    one, two = (LakeSettings(f"ducklake:sqlite:{tmp_path}/{name}.sqlite", data_path) for name in ("one", "two"))
+    warnings: list[str] = []
+    with Lake.open(one) as lake:
+        (owner,) = lake.catalog.identities()
+    with LakeCatalog.open(two) as catalog:  # as DuckDB creates it, which does not look for a mark
+        (other,) = catalog.identities()
+    for settings in (one, two):
+        Lake.open(settings, warn=warnings.append).close()
+    message = f"its mark {MARK_FILE} names the lake {owner}, and this is the lake {other}."
+    assert [message in each for each in warnings] == ([True] if place == "folder" else [])
+    both = LakeSettings(f"{tmp_path}/three.sqlite", f"{tmp_path}/three/", attached=(replace(two, database="other"),))
+    with Lake.open(both, warn=warnings.append) as lake:
+        lake.catalog_of("other")
+        lake.catalog_of("other")
+    assert len(warnings) == (2 if place == "folder" else 0), "an attached lake has its own warning"
+
+
+def test_a_mark_that_cannot_be_asked_for_is_only_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with caplog.at_level("WARNING"):
+        require_own_mark(f"{tmp_path}/file/files/", ["1"])
+    assert f"the mark of the data path {tmp_path}/file/files/ could not be read" in caplog.text

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..catalog.lake import LakeCatalog
@@ -51,6 +51,31 @@ def require_own_path(data_path: str) -> None:
         raise ConfigurationError(
             f"the data path {data_path} already has files of another lake, and two lakes with one data path remove each other's files. "
             f"Choose another data_path, or remove these files and {MARK_FILE} if no lake needs them"
+        )
+
+
+def require_own_mark(data_path: str, own: Sequence[str]) -> None:
+    """Require that the data path of a lake that exists does not have the mark of another lake; it may have none.
+
+    If the mark cannot be read, this only logs a warning.
+
+    Args:
+        data_path: the data path, which ends in `/`.
+        own: the uuids of the lake's schemas, oldest first.
+
+    Raises:
+        ConfigurationError: the mark is another lake's.
+    """
+    try:
+        owner = owner_of(data_path)
+    except (OSError, ValueError) as error:
+        logger.warning("the mark of the data path %s could not be read: %s", data_path, error)
+        return
+    if owner is not None and own and owner not in own:
+        raise ConfigurationError(
+            f"the data path {data_path} belongs to another lake: its mark {MARK_FILE} names the lake {owner}, and this is the lake "
+            f"{own[0]}. Two lakes with one data path remove each other's files: remove no files of either lake until the tables of one are "
+            "copied into a new lake with its own data path. If no other lake uses this data path, remove the mark"
         )
 
 

@@ -19,7 +19,7 @@ from ..catalog.store.database_checks import try_creation
 from ..errors import CancelledError, ConfigurationError, DuckLakeError, EngineError
 from ..format.paths import is_url
 from ..format.versions import CURRENT
-from ..lake.data_path import require_own_path
+from ..lake.data_path import require_own_mark, require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
 from ..spark.encrypted.packages import require_packages
 from ..spark.errors import translate
@@ -67,6 +67,8 @@ class _Place:
     data_path: str | None = None
     """None if it is not known, because the catalog cannot be read."""
     encrypted: bool = False
+    identities: Sequence[str] = ()
+    """The uuids of the lake's schemas; none if it will be created, or will get another data path."""
 
 
 def run_checks(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
@@ -104,7 +106,9 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
             if found.encrypted:
                 require_packages()
             place.data_path, place.encrypted = data_path, found.encrypted
-            if data_path != found.data_path:
+            if data_path == found.data_path:
+                place.identities = found.identities()
+            else:
                 require_own_path(data_path)
             clock = found.clock_ahead()
             if not found.read_only and found.format_version == CURRENT:
@@ -121,6 +125,7 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
     def files() -> str:
         nonlocal storage
         storage = probe_data_path(data_path, read_only=place.settings.only_reads)
+        require_own_mark(data_path, place.identities)
         return data_path
 
     yield _checked(f"the data path of {name} can be used", files)

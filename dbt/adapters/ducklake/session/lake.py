@@ -16,10 +16,11 @@ from ..catalog.store.settings import CatalogSettings
 from ..catalog.transaction.transaction import Transaction
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
-from ..lake.data_path import remove_mark, require_own_path, write_mark
+from ..lake.data_path import remove_mark, require_own_mark, require_own_path, write_mark
 from ..lake.migrate import migrate
 from ..spark.encrypted.packages import require_packages
 from ..spark.files.s3 import use_secrets
+from ..spark.files.storage import is_local
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.s3_secrets import S3Secret, with_storage
 from ..spark.session.settings import SparkSettings
@@ -51,10 +52,11 @@ class LakeSettings(CatalogSettings):
 class Lake:
     """An open lake, with the attached lakes, which are opened at their first use. Thread-safe."""
 
-    def __init__(self, settings: LakeSettings, catalog: LakeCatalog, runtime: SparkRuntime) -> None:
+    def __init__(self, settings: LakeSettings, catalog: LakeCatalog, runtime: SparkRuntime, warn: Callable[[str], None]) -> None:
         self.settings = settings
         self.catalog = catalog
         self.runtime = runtime
+        self._warn = warn
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
@@ -65,12 +67,18 @@ class Lake:
         self._turns: dict[tuple[str, int], threading.Lock] = {}
 
     @classmethod
-    def open(cls, settings: LakeSettings, spark: SparkSession | SparkRuntime | None = None) -> Lake:
+    def open(
+        cls,
+        settings: LakeSettings,
+        spark: SparkSession | SparkRuntime | None = None,
+        warn: Callable[[str], None] = logger.warning,
+    ) -> Lake:
         """Open the catalog; create or migrate it if the settings allow. Spark is not started.
 
         Args:
             settings: the lake and how to get Spark.
             spark: a Spark session or a runtime shared with other lakes; None: Spark as the settings describe.
+            warn: receives a warning about the data path of a lake, when it is opened.
 
         Raises:
             ConfigurationError: the settings contradict each other or the catalog.
@@ -79,7 +87,7 @@ class Lake:
         use_secrets(settings.secrets)
         if not isinstance(spark, SparkRuntime):
             spark = SparkRuntime(_spark_settings(settings) if spark is None else spark)
-        return cls(settings, _open(settings), spark)
+        return cls(settings, _open(settings, warn), spark, warn)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +144,7 @@ class Lake:
         with self._lock:
             if name not in self._catalogs:
                 try:
-                    self._catalogs[name] = _open(self._attached[name])
+                    self._catalogs[name] = _open(self._attached[name], self._warn)
                 except DuckLakeError as error:
                     raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
             return self._catalogs[name]
@@ -216,9 +224,9 @@ def _spark_settings(settings: LakeSettings) -> SparkSettings:
     return spark.with_encrypted_files() if any(lake.encrypted for lake in (settings, *settings.attached)) else spark
 
 
-def _open(settings: LakeSettings) -> LakeCatalog:
+def _open(settings: LakeSettings, warn: Callable[[str], None]) -> LakeCatalog:
     """Open a catalog; retry as the settings specify if the database does not answer."""
-    return settings.retry.policy(EngineError, settings.retry.connect_attempts)(_open_once, settings)
+    return settings.retry.policy(EngineError, settings.retry.connect_attempts)(_open_once, settings, warn)
 
 
 def _check_creation(settings: LakeSettings, data_path: str) -> None:
@@ -228,10 +236,11 @@ def _check_creation(settings: LakeSettings, data_path: str) -> None:
         require_packages()
 
 
-def _open_once(settings: LakeSettings) -> LakeCatalog:
+def _open_once(settings: LakeSettings, warn: Callable[[str], None]) -> LakeCatalog:
     catalog = LakeCatalog.open(settings, settings.retry, partial(_check_creation, settings))
     try:
         _prepare(catalog, settings)
+        _check_owner(catalog, warn)
     except BaseException:
         catalog.close()
         raise
@@ -254,3 +263,12 @@ def _prepare(catalog: LakeCatalog, settings: LakeSettings) -> None:
         write_mark(catalog)
     if settings.automatic_migration:
         migrate(catalog)
+
+
+def _check_owner(catalog: LakeCatalog, warn: Callable[[str], None]) -> None:
+    """Warn if another lake has marked the data path. An object store is not asked: each command would wait for the answer."""
+    if is_local(catalog.data_path):
+        try:
+            require_own_mark(catalog.data_path, catalog.identities())
+        except ConfigurationError as error:
+            warn(str(error))
