@@ -32,8 +32,8 @@ class LakeOperations(LakeMetadata):
                 table = reader.find(str(relation.schema), str(relation.identifier))
                 if not isinstance(table, Table):
                     return None
-                summaries = session.lake.catalog_of(lake).table_summaries(reader.snapshot, [table])
-                return summaries[table.table_id].last_snapshot_id if table.table_id in summaries else None
+                summary = session.lake.catalog_of(lake).table_summary(reader.snapshot, table)
+                return None if summary is None else summary.last_snapshot_id
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
             return session.record_read(last)

@@ -13,7 +13,15 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.format.objects import Table
-from tests.broken_catalogs import BrokenLake, cases, make_lake
+from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
+from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.lake.history import details
+from dbt.adapters.ducklake.lake.listing import table_info
+from dbt.adapters.ducklake.lake.options import options
+from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
+from dbt.adapters.ducklake.report.gather import gather
+from tests.broken_catalogs import BrokenLake, cases, make_lake, no_spark
+from tests.catalog_objects import table_of
 
 EVERY = 45
 
@@ -90,3 +98,43 @@ def test_a_reader_without_checks_names_the_row_that_made_it_fail(broken: sqlite3
     broken.execute("UPDATE ducklake_delete_file SET partial_max = 'many'")
     with pytest.raises(LakeError, match=r"ducklake_delete_file \(delete_file_id=\d+, .*partial_max = 'many', which must be a number"):
         lake.table_log(victim, lake.latest())
+
+
+@pytest.mark.parametrize("table", ["ducklake_data_file", "ducklake_delete_file"])
+def test_a_removal_names_the_row_of_a_file_without_a_path(broken: sqlite3.Connection, lake: LakeCatalog, table: str) -> None:
+    broken.execute(f"UPDATE {table} SET path = NULL")
+    context = Context(lake, lake.begin(), no_spark)
+    for removal in (cleanup_old_files, delete_orphaned_files):
+        with pytest.raises(LakeError, match=rf"{table} \({table[9:]}_id=\d+, table_id=\d+\) has path = NULL, which must be text"):
+            removal(context, older_than=None, dry_run=True)
+
+
+def test_a_removal_names_the_scheduled_row_that_is_damaged(broken: sqlite3.Connection, lake: LakeCatalog) -> None:
+    broken.execute("UPDATE ducklake_files_scheduled_for_deletion SET path = NULL")
+    context = Context(lake, lake.begin(), no_spark)
+    for removal in (cleanup_old_files, delete_orphaned_files):
+        with pytest.raises(LakeError, match=r"ducklake_files_scheduled_for_deletion \(data_file_id=\d+.*\) has path = NULL"):
+            removal(context, older_than=None, dry_run=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ducklake_metadata SET scope_id = 'wrong' WHERE value = 'zstd'",
+        "ducklake_column SET column_type = NULL WHERE column_name = 'day'",
+    ],
+)
+def test_the_options_are_listed_if_that_of_one_table_is_damaged(broken: sqlite3.Connection, lake: LakeCatalog, change: str) -> None:
+    broken.execute(f"UPDATE {change}")
+    found = {option.value: option.entry for option in options(Context(lake, lake.begin(), no_spark)) if option.scope == "TABLE"}
+    assert found == {"gzip": "main.other", "zstd": None if "scope_id" in change else "main.victim"}
+
+
+def test_the_sizes_of_tables_are_listed_without_one_whose_inlined_rows_are_not_found(broken: sqlite3.Connection, lake: LakeCatalog) -> None:
+    victim = table_of(lake.reader(), "victim")
+    condition = f"WHERE table_id = {victim.table_id}"
+    broken.execute(f"UPDATE ducklake_inlined_data_tables SET schema_version = 'late' {condition}")
+    assert [row[0] for row in table_info(Context(lake, lake.begin(), no_spark))] == ["other", "third"]
+    assert [each.name for each in gather(lake, "lake").tables] == ["main.other", "side.third"]
+    with pytest.raises(LakeError, match=r"ducklake_inlined_data_tables \(table_id=\d+, .*schema_version = 'late', which must be a number"):
+        details(Context(lake, lake.begin(), no_spark), "lake", victim)

@@ -23,6 +23,7 @@ from .read.table_summaries import TableSummary, read_table_summaries
 from .store.attach import AttachedLake, NoLakeError, attach, effective_data_path
 from .store.database import Database
 from .store.database_checks import clock_ahead, try_writing
+from .store.inlined import registered
 from .store.known_files import schema_uuids
 from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
@@ -262,13 +263,25 @@ class LakeCatalog:
             return read_written(connection, snapshots)
 
     def table_summaries(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableSummary]:
-        """Return table id → rows, files, bytes and last change; for all tables if `tables` is None."""
+        """Return table id → rows, files, bytes and last change; for all tables if `tables` is None. A damaged table is left out."""
         if tables is None:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
             ids = [table.table_id for table in tables if table.table_id >= 0]
         with self._database.reading() as connection:
             return read_table_summaries(connection, snapshot.snapshot_id, ids)
+
+    def table_summary(self, snapshot: Snapshot, table: Table) -> TableSummary | None:
+        """Return rows, files, bytes and last change of one table; None if it is not committed.
+
+        Raises:
+            LakeError: a row that belongs to it is damaged.
+        """
+        found = self.table_summaries(snapshot, [table]).get(table.table_id)
+        if found is None:
+            with self._database.reading() as connection:
+                registered(connection, table.table_id)
+        return found
 
     def options(self) -> Options:
         """Return all stored options. They are not part of a snapshot, so these are always the current ones."""

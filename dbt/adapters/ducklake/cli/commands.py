@@ -145,7 +145,9 @@ def checkpoint(options: LakeOptions, dry_run: bool, form: str) -> None:
         reader = session.catalog.reader()
         tables = [each for each in reader.relations() if isinstance(each, Table)]
         summaries = session.catalog.table_summaries(reader.snapshot, tables)
-        steps = forecast(session.catalog, reader, tables, summaries, datetime.now(timezone.utc))
+        steps = forecast(
+            session.catalog, reader, [each for each in tables if each.table_id in summaries], summaries, datetime.now(timezone.utc)
+        )
     show(("step", "needed", "outcome"), [(step.name, step.is_needed, step.outcome) for step in steps], form)
 
 

@@ -95,7 +95,7 @@ def delta_history(context: Context, table: Table, limit: int | None = None) -> l
 
 def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
     """Return the row of `DETAIL_COLUMNS` of a table, whose metrics are those of its committed state."""
-    summary = context.catalog.table_summaries(context.transaction.snapshot, [table]).get(table.table_id)
+    summary = context.catalog.table_summary(context.transaction.snapshot, table)
     fields = table.partition_fields
     return (
         "ducklake",

@@ -58,14 +58,19 @@ def _described(file: DataFile | DeleteFile) -> tuple[Any, ...]:
 
 
 def table_info(context: Context) -> list[tuple[Any, ...]]:
-    """Return one row for each committed table, without staged changes; the values are in the order of `TABLE_COLUMNS`."""
+    """Return one row for each committed table, without staged changes; the values are in the order of `TABLE_COLUMNS`.
+
+    A damaged table is left out.
+    """
     transaction = context.transaction
     schemas = {schema.name: schema.schema_id for schema in transaction.base.schemas()}
     tables = [each for each in transaction.base.relations() if isinstance(each, Table)]
     summaries = context.catalog.table_summaries(transaction.snapshot, tables)
     rows = []
     for table in tables:
-        found = summaries[table.table_id]
+        found = summaries.get(table.table_id)
+        if found is None:
+            continue
         sizes = (found.file_count, found.size_bytes, found.delete_file_count, found.delete_size_bytes)
         rows.append((table.name, schemas[table.schema_name], table.table_id, table.uuid, *sizes))
     return rows

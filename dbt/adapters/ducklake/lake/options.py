@@ -61,8 +61,12 @@ def unset_option(context: Context, key: str, table: Table) -> None:
 
 
 def options(context: Context) -> list[OptionEntry]:
-    """Return all options that are set, ordered by name, including options that we do not know."""
+    """Return all options that are set, ordered by name, including options that we do not know.
+
+    The entry of an option whose schema or table does not exist is None.
+    """
     schemas = {schema.schema_id: schema.name for schema in context.transaction.schemas()}
+    relations = {name.relation_id: f"{name.schema_name}.{name.name}" for name in context.transaction.names()}
     found = []
     for row in context.transaction.options().rows:
         assert row.value is not None  # only a staged removal has no value
@@ -71,8 +75,7 @@ def options(context: Context) -> list[OptionEntry]:
         if scope == "schema" and row.scope_id is not None:
             entry = schemas.get(row.scope_id)
         elif scope == "table" and row.scope_id is not None:
-            table = context.transaction.by_id(row.scope_id)
-            entry = None if table is None else f"{table.schema_name}.{table.name}"
+            entry = relations.get(row.scope_id)
         found.append(OptionEntry(row.key, description_of(row.key), row.value, scope.upper() or "GLOBAL", entry))
     return sorted(found, key=lambda option: option.name)
 

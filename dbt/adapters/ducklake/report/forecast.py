@@ -37,7 +37,7 @@ def forecast(
     Args:
         catalog: the lake.
         reader: reads the newest snapshot, or the one at which the lake was opened.
-        tables: all tables of this snapshot, including those without maintenance.
+        tables: the tables of this snapshot that have a summary, including those without maintenance.
         summaries: table id → summaries of these tables at this snapshot.
         now: the time to which the ages in the options are relative.
     """

@@ -20,6 +20,7 @@ from ..store import tables as t
 from ..store.database import ConcurrentWriteError, Database
 from ..store.known_files import registered_files, scheduled_paths, schema_directories
 from ..store.retries import RetrySettings
+from ..store.row_rules import checked
 from .expiry import expirable, expire
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class Maintenance:
         with self.database.reading() as connection:
             return [
                 ScheduledFile(row.data_file_id, resolve(self.data_path, row.path, row.path_is_relative), row.path, row.schedule_start)
-                for row in connection.execute(query)
+                for row in checked(source, connection.execute(query).all())
             ]
 
     def remove_scheduled_rows(self, files: Collection[ScheduledFile]) -> None:

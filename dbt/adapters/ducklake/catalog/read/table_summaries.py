@@ -60,10 +60,12 @@ class _Inlined:
 
 
 def read_table_summaries(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, TableSummary]:
-    """Return table id → summary, for the tables with these ids.
+    """Return table id → summary, for the tables with these ids, without those whose inlined rows cannot be found because a row is damaged.
 
     Each table with inlined deletes needs one more query, and each snapshot that rewrote files three more, see `_last_changes`.
     """
+    names, damaged = all_registered(connection)
+    ids = [table_id for table_id in ids if table_id not in damaged]
     data, delete = t.data_file, t.delete_file
     of_files = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count))
     of_deletes = select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
@@ -72,7 +74,7 @@ def read_table_summaries(connection: Connection, snapshot_id: int, ids: list[int
         {row[0]: tuple(int(value or 0) for value in row[1:]) for row in _grouped(connection, query, data, ids)}
         for query in (of_files.where(t.visible(data, snapshot_id)), with_deletes.where(t.visible(data, snapshot_id)))
     )
-    inlined = _inlined(connection, snapshot_id, ids)
+    inlined = _inlined(connection, snapshot_id, ids, names)
     changes = _last_changes(connection, snapshot_id, ids)
     last = {table_id: max(changes.get(table_id, -1), inlined[table_id].last_change) for table_id in ids}
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
@@ -156,10 +158,10 @@ def _last_changes_until(connection: Connection, snapshot_id: int, ids: list[int]
     return found, ends
 
 
-def _inlined(connection: Connection, snapshot_id: int, ids: list[int]) -> dict[int, _Inlined]:
-    """Return table id → what is inlined, for each of these tables."""
+def _inlined(connection: Connection, snapshot_id: int, ids: list[int], registered: dict[str, int]) -> dict[int, _Inlined]:
+    """Return table id → what is inlined, for each of these tables; `registered` are the inlined-data tables of the lake."""
     found = {table_id: _Inlined() for table_id in ids}
-    names = {name: table_id for name, table_id in all_registered(connection).items() if table_id in found}
+    names = {name: table_id for name, table_id in registered.items() if table_id in found}
     for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
         table = found[names[name]]
         table.rows += count

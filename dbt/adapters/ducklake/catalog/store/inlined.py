@@ -25,7 +25,7 @@ from ...format.objects import Column
 from . import tables as t
 from .database import batches
 from .dialects import CatalogDialect, dialect_of
-from .row_rules import checked, damaged_row
+from .row_rules import checked, damaged_row, rule_violations
 
 
 @dataclass(frozen=True)
@@ -174,14 +174,11 @@ def registered(connection: Connection, table_id: int) -> list[tuple[str, int]]:
     return [(row.table_name, row.schema_version) for row in checked(source, connection.execute(query).all())]
 
 
-def all_registered(connection: Connection) -> dict[str, int]:
-    """Return the name of each inlined-data table of the lake → the id of its table.
-
-    Raises:
-        LakeError: a row is damaged.
-    """
+def all_registered(connection: Connection) -> tuple[dict[str, int], set[int]]:
+    """Return the name of each inlined-data table of the lake → the id of its table, and the ids of the tables with damaged rows."""
     rows = connection.execute(select(t.inlined_data_tables)).all()
-    return {row.table_name: row.table_id for row in checked(t.inlined_data_tables, rows)}
+    damaged = {rows[index].table_id for index in rule_violations(t.inlined_data_tables, rows)}
+    return {row.table_name: row.table_id for row in rows if row.table_id not in damaged}, damaged
 
 
 def drop_table(connection: Connection, name: str) -> None:

@@ -21,6 +21,7 @@ from ...format.partitioning import TIME_PARTS, bucket_count
 from . import tables as t
 
 _REQUIRED: Mapping[str, str] = {
+    "ducklake_metadata": "key value",
     "ducklake_snapshot": "snapshot_id snapshot_time schema_version next_catalog_id next_file_id",
     "ducklake_snapshot_changes": "snapshot_id",
     "ducklake_schema": "schema_id begin_snapshot schema_name",
@@ -31,6 +32,7 @@ _REQUIRED: Mapping[str, str] = {
     "ducklake_column": "column_id begin_snapshot table_id column_order column_name column_type",
     "ducklake_data_file": "data_file_id table_id begin_snapshot path record_count file_size_bytes",
     "ducklake_delete_file": "delete_file_id table_id begin_snapshot data_file_id path format delete_count file_size_bytes",
+    "ducklake_files_scheduled_for_deletion": "data_file_id path schedule_start",
     "ducklake_table_stats": "table_id record_count next_row_id file_size_bytes",
     "ducklake_partition_info": "partition_id table_id begin_snapshot",
     "ducklake_partition_column": "partition_id table_id partition_key_index column_id transform",
