@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -100,6 +100,9 @@ def _write_and_read(directory: str) -> timedelta:
             if stream.read() != content:
                 raise OSError("a file was read back with different content")
         written: datetime = files.get_file_info(inner).mtime.astimezone(timezone.utc)
-        return written - min(max(written, before), after)  # zero if the file's time is between our two times
-    finally:
-        remove([name])
+    except OSError:
+        with suppress(OSError):  # the first error says more
+            remove([name])
+        raise
+    remove([name])
+    return written - min(max(written, before), after)  # zero if the file's time is between our two times
