@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.places import nightly
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE
+from dbt.adapters.ducklake.session import Lake, LakeSettings
+from tests.interop import oracle
+from tests.places import CatalogPlace, nightly
 
 PROJECT = {
     "dbt_project.yml": """
@@ -32,11 +35,15 @@ on-run-end: "insert into {{ target.schema }}.log values ('{{ flags.WHICH }}', cu
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    for name, text in PROJECT.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    write_project(folder, PROJECT)
     assert dbt(folder, "seed").returncode == 0
     return folder
+
+
+def write_project(folder: Path, project: dict[str, str]) -> None:
+    for name, text in project.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -67,14 +74,63 @@ def test_a_node_with_configs_of_access_is_refused_unless_told_otherwise(tmp_path
         "seeds/properties.yml": "{seeds: [{name: masked, columns: [{name: id, column_mask: {function: f}}]}]}",
         **{f"seeds/{name}.csv": "id\n1\n" for name in ("granted", "masked", "told")},
     }
-    for name, text in project.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_project(tmp_path, project)
     done = dbt(tmp_path, "seed")
 
     assert "PASS=1 WARN=0 ERROR=2" in done.stdout
     assert done.stdout.count("A lake cannot enforce grants") == 2, "an error and a warning"
     assert "A lake cannot enforce column_mask of id" in done.stdout
+
+
+SEEDS = {
+    "dbt_project.yml": "{name: p, profile: p, flags: {send_anonymous_usage_stats: false}}",
+    "profiles.yml": PROJECT["profiles.yml"],
+    "seeds/properties.yml": "{seeds: [{name: typed, config: {column_types: {id: int, price: double}}}]}",
+    "seeds/headless.csv": "1,2\n3,4\n",
+    "seeds/twice.csv": "id,name,ID\n1,a,2\n",
+    "seeds/typed.csv": "id,name\n1,a\n",
+    "seeds/quoted.csv": "id,property_hs_all-funky-a9384-syntax,a b\n1,x,y\n",
+}
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a project with seeds that need a check, and what `dbt seed` says about them."""
+    folder = tmp_path_factory.mktemp("seeds")
+    write_project(folder, SEEDS)
+    done = dbt(folder, "seed")
+    assert "PASS=2 WARN=0 ERROR=2" in done.stdout, done.stdout + done.stderr
+    return folder, done.stdout
+
+
+def test_a_seed_without_a_usable_header_names_its_file_and_line(seeded: tuple[Path, str]) -> None:
+    folder, output = seeded
+    assert f"{folder}/seeds/headless.csv, line 1: the names 1, 2 are numbers, so the header seems to be missing" in output
+    assert f"{folder}/seeds/twice.csv, line 1: two columns have the name ID" in output
+
+
+def test_a_type_of_a_column_that_the_seed_lacks_is_a_warning(seeded: tuple[Path, str]) -> None:
+    warning = "column_types of the seed `lake`.`main`.`typed` names price, but the CSV has only the columns id, name"
+    assert seeded[1].count(warning) == 1
+
+
+def test_duckdb_reads_a_seed_whose_names_need_quotes(seeded: tuple[Path, str]) -> None:
+    folder, _ = seeded
+    with oracle.connect(CatalogPlace(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/")) as duck:
+        rows = duck.execute('SELECT id, "property_hs_all-funky-a9384-syntax", "a b" FROM lake.quoted').fetchall()
+    assert rows == [(1, "x", "y")]
+
+
+def test_the_mark_of_another_lake_is_one_warning_and_a_failed_check(tmp_path: Path) -> None:
+    write_project(tmp_path, {name: SEEDS[name] for name in ("dbt_project.yml", "profiles.yml", "seeds/quoted.csv", "seeds/typed.csv")})
+    with Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")):
+        (tmp_path / "files" / MARK_FILE).write_text('{"lake": "another"}')
+    problem = f"{tmp_path}/files/ belongs to another lake: its mark {MARK_FILE} names the lake another"
+    done = dbt(tmp_path, "seed")
+
+    assert done.returncode == 0
+    assert (done.stdout + done.stderr).count(problem) == 1
+    assert f"the data path of lake can be used: failed, because the data path {problem}" in dbt(tmp_path, "debug").stdout
 
 
 def test_the_docs_show_the_seed(folder: Path) -> None:
