@@ -12,11 +12,12 @@ TIMEOUT ?= 900
 STEPS ?= 1000
 HISTORIES ?= 500
 SEED ?=
+PACKAGES ?= $(HOME)/.cache/dbt-ducklake/packages
 
 BIN := $(abspath $(VENV))/bin
 STUCK := -o faulthandler_timeout=$(TIMEOUT) -o faulthandler_exit_on_timeout=true  # a test that takes longer fails, with the stacks of its threads
 
-.PHONY: help venv test test-all nightly unit differential concurrency torture matrix lint demo bench clean
+.PHONY: help venv test test-all nightly packages unit differential concurrency torture matrix lint demo bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -34,7 +35,13 @@ test: unit ## run all tests, each on the catalog databases that matter for it (A
 test-all: ## run all tests on all catalog databases, TPC-H, and STEPS random steps on each: for nightly runs
 	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test TIMEOUT=10800
 
-nightly: test-all torture matrix docs ## run everything: all tests, the torture run, the matrix of versions, the documentation site
+nightly: export DBT_PACKAGES = $(PACKAGES)
+nightly: export JAFFLE_SHOP = $(PACKAGES)/jaffle-shop-classic
+nightly: export DUCKLAKE_SUITE = $(PACKAGES)/ducklake
+nightly: packages test-all torture matrix docs ## run everything: all tests, with dbt packages, the torture run, the matrix of versions, the documentation site
+
+packages: venv ## check out the dbt packages, jaffle shop and tests of DuckDB's extension that `make nightly` runs (PACKAGES=/tmp/packages)
+	$(BIN)/python -m tests.acceptance.checkouts $(PACKAGES)
 
 unit: venv ## run the tests that need no Java, and print what they cover
 	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(STUCK) $(ARGS)

@@ -1,8 +1,8 @@
 """dbt-labs/jaffle-shop-classic, unchanged: built with eight threads; every table and view equals the result of dbt-duckdb.
 
-The project is not part of this repository. `JAFFLE_SHOP` names the folder of a checkout:
+The project is not part of this repository. `JAFFLE_SHOP` names the folder of a checkout (`checkouts.py`):
 
-    git clone https://github.com/dbt-labs/jaffle-shop-classic && JAFFLE_SHOP=jaffle-shop-classic pytest tests/acceptance
+    make packages PACKAGES=/tmp/packages && JAFFLE_SHOP=/tmp/packages/jaffle-shop-classic pytest tests/acceptance/test_jaffle_shop.py
 """
 
 from __future__ import annotations

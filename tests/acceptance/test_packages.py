@@ -1,9 +1,9 @@
 """dbt packages with their own integration tests, unchanged, or with a small project of ours; the known failures with their reasons.
 
-The packages are not part of this repository. `DBT_PACKAGES` names a folder with a checkout of each under the name of its repository, such as
-`dbt-utils`; docs/packages.md has the commits and the results. A package that is not there is skipped.
+The packages are not part of this repository. `DBT_PACKAGES` names a folder with a checkout of each (`checkouts.py`); docs/packages.md has the
+commits and the results.
 
-    DBT_PACKAGES=… pytest tests/acceptance/test_packages.py
+    make packages PACKAGES=/tmp/packages && DBT_PACKAGES=/tmp/packages pytest tests/acceptance/test_packages.py
 """
 
 from __future__ import annotations
@@ -19,27 +19,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.acceptance.checkouts import PACKAGES
 from tests.acceptance.projects import Project
 
-pytestmark = pytest.mark.slow
-
-REPOSITORIES = {
-    "audit_helper": "dbt-audit-helper",
-    "automate_dv": "automate-dv",
-    "codegen": "dbt-codegen",
-    "dbt_artifacts": "dbt_artifacts",
-    "dbt_date": "dbt-date",
-    "dbt_expectations": "dbt-expectations",
-    "dbt_profiler": "dbt-profiler",
-    "dbt_project_evaluator": "dbt-project-evaluator",
-    "dbt_utils": "dbt-utils",
-    "elementary": "dbt-data-reliability",
-    "fivetran_utils": "dbt_fivetran_utils",
-    "hubspot": "dbt_hubspot",
-    "spark_utils": "spark-utils",
-    "stripe": "dbt_stripe",
-}
-"""The folder of each package below `DBT_PACKAGES`."""
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("DBT_PACKAGES" not in os.environ, reason="NOT RUN: set DBT_PACKAGES to the folder of `make packages`"),
+]
 
 HERE = Path(__file__).parent / "package_projects"
 VAULT = {
@@ -90,12 +76,9 @@ class Case:
 
 
 def checkout(package: str) -> Path:
-    """Return the folder of a package. Without it the test is skipped."""
-    if "DBT_PACKAGES" not in os.environ:
-        pytest.skip("NOT RUN: set DBT_PACKAGES to a folder with checkouts of packages")
-    folder = Path(os.environ["DBT_PACKAGES"], REPOSITORIES[package])
-    if not folder.is_dir():
-        pytest.skip(f"NOT RUN: there is no {folder}")
+    """Return the folder of a package."""
+    folder = Path(os.environ["DBT_PACKAGES"], PACKAGES[package].name)
+    assert folder.is_dir(), f"There is no {folder}: run `make packages PACKAGES={folder.parent}`"
     return folder
 
 

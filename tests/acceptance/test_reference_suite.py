@@ -1,8 +1,8 @@
 """The lakes that the reference implementation's own tests make: we read what DuckDB reads, in every table at several snapshots.
 
-The suite is not part of this repository. A checkout of duckdb/ducklake (the branch of the installed DuckDB release) is named by a variable:
+The suite is not part of this repository. `DUCKLAKE_SUITE` names the folder of a checkout of duckdb/ducklake (`checkouts.py`):
 
-    DUCKLAKE_SUITE=…/ducklake pytest tests/acceptance/test_reference_suite.py -k add_files
+    make packages PACKAGES=/tmp/packages && DUCKLAKE_SUITE=/tmp/packages/ducklake pytest tests/acceptance/test_reference_suite.py -k add_files
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ KNOWN = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     files = sorted(Path(SUITE).glob("test/sql/**/*.test")) if SUITE else []
     names = [str(file.relative_to(Path(SUITE or "") / "test/sql")) for file in files]
-    metafunc.parametrize("file", files or [pytest.param(None, marks=pytest.mark.skip("NOT RUN: set DUCKLAKE_SUITE"))], ids=names or None)
+    missing = pytest.param(None, marks=() if SUITE else pytest.mark.skip("NOT RUN: set DUCKLAKE_SUITE"))
+    metafunc.parametrize("file", files or [missing], ids=names or None)
 
 
 @dataclass
@@ -69,8 +70,9 @@ class Attached:
     rows: dict[tuple[TableShape, int | None], Rows] = field(default_factory=dict)
 
 
-def test_we_read_the_lakes_of_the_suite(file: Path, runtime: SparkRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_we_read_the_lakes_of_the_suite(file: Path | None, runtime: SparkRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert SUITE is not None
+    assert file is not None, f"There are no tests below {SUITE}"
     monkeypatch.chdir(SUITE)
     script = Script(file, tmp_path, {})
     if script.needs_environment or script.required - AVAILABLE:
