@@ -98,6 +98,16 @@ select id, at from (values (10, __TIME__'2026-01-01 01:00:00'), (20, __TIME__'20
 """
 
 
+BY_DAY = """
+{{ config(materialized='incremental', partition_by={'field': 'at', 'data_type': 'timestamp', 'granularity': 'day'}, unique_key=__KEY__) }}
+{% if is_incremental() %}
+select 10 as id, timestamp'2026-01-02 00:00:00' as at
+{% else %}
+select id, at from (values (10, timestamp'2026-01-01 01:00:00'), (20, timestamp'2026-01-02 02:00:00')) as v(id, at)
+{% endif %}
+"""
+
+
 def days(partition: dict[str, object], kind: str) -> str:
     return DAYS.replace("__MAP__", str(partition)).replace("__TIME__", kind)
 
@@ -125,11 +135,20 @@ class TestPartitionsOfBigQuery(OnALake):
             "months.sql": days({"field": "at", "data_type": "timestamp", "granularity": "month"}, "timestamp"),
             "events.sql": "{{ config(event_time='at') }} select 1 as id, timestamp'2026-01-01 05:00:00' as at",
             "batches.sql": BATCHES,
+            "appended.sql": BY_DAY.replace("__KEY__", "none"),
+            "merged.sql": BY_DAY.replace("__KEY__", "'id'"),
         }
 
+    def test_without_a_strategy_rows_are_appended_or_merged_by_the_key(self, project):
+        for _ in range(2):
+            run_dbt(["run", "--select", "appended", "merged"])
+        found = {name: [(key, f"{at:%d %H}") for key, at in self.rows(project, name)] for name in ("appended", "merged")}
+        assert found["appended"] == [(10, "01 01"), (10, "02 00"), (20, "02 02")]
+        assert found["merged"] == [(10, "02 00"), (20, "02 02")]
+
     def test_partitions_are_replaced_by_the_granularity(self, project):
-        run_dbt(["run", "--exclude", "batches"])
-        run_dbt(["run", "--exclude", "batches"])
+        for _ in range(2):
+            run_dbt(["run", "--select", "dates", "times", "months"])
         ids = {name: [row[0] for row in self.rows(project, name)] for name in ("dates", "times", "months")}
         assert ids == {"dates": [10, 21, 30], "times": [10, 21, 30], "months": [21, 30]}
 
@@ -160,6 +179,7 @@ class TestViewsAndBatches(OnALake):
     def models(self):
         return {
             "twice.sql": "select 1 as a, 2 as A",
+            "effective.sql": "{{ config(materialized='incremental') }} select 1 as effective_from, 2 as effective_from",
             "events.sql": "{{ config(event_time='at') }} select 1 as id, timestamp'2026-01-01 05:00:00' as at",
             "batches.sql": BATCHES.replace("select *", "select no_such_column, *"),
         }
@@ -168,6 +188,12 @@ class TestViewsAndBatches(OnALake):
     def test_a_view_with_two_columns_of_one_name_is_refused(self):
         (result,) = run_dbt(["run", "--select", "twice"], expect_pass=False)
         assert "twice has two columns A; give one of the two another name" in result.message
+
+    @pytest.mark.usefixtures("project")
+    def test_a_table_with_two_columns_of_one_name_is_refused(self):
+        """An effectivity satellite of automate-dv has them if `src_start_date` and `src_eff` name the same column."""
+        (result,) = run_dbt(["run", "--select", "effective"], expect_pass=False)
+        assert "column effective_from is named twice; give one of the two another name" in result.message
 
     @pytest.mark.usefixtures("project")
     def test_the_log_has_the_error_of_a_batch(self):
