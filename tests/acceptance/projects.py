@@ -17,6 +17,7 @@ import duckdb
 from tests.duckdb_instances import open_duckdb
 
 Rows = list[tuple[Any, ...]]
+DBT = str(Path(sys.executable).with_name("dbt"))
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class Project:
             "spark": {"fast_start": True},
         }
 
-    def dbt(self, *arguments: str, code: int = 0) -> str:
+    def dbt(self, *arguments: str, code: int = 0, program: Sequence[str] = (DBT,)) -> str:
         """Run a dbt command in the folder and return its output. An exit code other than `code` fails the test, with the output as its text."""
-        command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
+        command = [*program, "--no-use-colors", *arguments, "--profiles-dir", "."]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=1800)
         assert done.returncode == code, (
             f"dbt {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout[-6000:]}\n{done.stderr[-2000:]}"

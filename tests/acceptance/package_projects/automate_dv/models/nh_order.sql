@@ -1,0 +1,1 @@
+{{ config(materialized='incremental') }} {{ automate_dv.nh_link(src_pk='order_customer_pk', src_fk=['order_pk', 'customer_pk'], src_payload=['amount'], src_eff='effective_from', src_ldts='load_dt', src_source='record_source', source_model='stg_orders') }}

@@ -1,0 +1,1 @@
+{{ datavault4dbt.nh_sat(parent_hashkey='customer_h', src_payload=['customer_key'], source_model='stage') }}
