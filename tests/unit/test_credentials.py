@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from datetime import datetime, timezone
 from typing import Any
 
@@ -200,9 +201,9 @@ def test_no_secret_of_the_path_is_shown(path: str) -> None:
         (f"ducklake:postgres:dbname=me:{SECRET}@db host=h", "ducklake:postgres:"),
         (f"ducklake:postgres:dbname='x password={SECRET}'", "ducklake:postgres:"),
         (f"ducklake:postgres:dbname=password={SECRET}", "ducklake:postgres:"),
-        (f"ducklake:mysql:db=mysql://me:{SECRET}@db/lake", "ducklake:mysql:"),
         (f"ducklake:postgres:dbname=db user=postgresql://me:{SECRET}@h/x", "ducklake:postgres:"),
         (f"postgresql://h/postgresql%3A%2F%2Fme%3A{SECRET}@db/lake", "postgresql:"),
+        (f"ducklake:mysql:db=mysql://me:{SECRET}@db/lake", "ducklake:mysql:"),
         (f"postgresql:///me:a/{SECRET}@db/lake", "postgresql:"),
         (f"postgresql://h/postgresql://me:{SECRET}@db/lake", "postgresql:"),
         (f"postgresql://h:1/x%20password%3D{SECRET}", "postgresql:"),
@@ -279,6 +280,23 @@ def test_values_of_secret_environment_variables_are_hidden_everywhere(monkeypatc
     assert "p%2Fw" not in shown
     assert "p/w" not in shown
     assert shown.count("*****") == 4
+
+
+def test_spark_hides_settings_with_values_of_secret_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBT_ENV_SECRET_ANY", "a+b ?")
+    monkeypatch.setenv("DBT_ENV_SECRET_OTHER", "local")
+    found = credentials(spark={"config": {"spark.plain.name": "xa+b ?y"}}).spark_settings().launch_config()
+    hides = re.compile(found["spark.redaction.regex"]).search
+
+    assert hides(found["spark.plain.name"])
+    assert hides("spark.redaction.regex")
+    assert hides("spark.a.password")
+    assert not hides("spark.sql.shuffle.partitions")
+    assert not hides("local[2]"), "only values that the settings contain"
+    own = credentials(spark={"config": {"spark.plain.name": "a+b ?", "spark.redaction.regex": "own"}}).spark_settings()
+    assert own.config["spark.redaction.regex"].startswith("own|")
+    remote = credentials(spark={"remote": "sc://host", "config": {"spark.plain.name": "a+b ?"}}).spark_settings()
+    assert "spark.redaction.regex" not in remote.config, "it cannot be set in a session"
 
 
 def test_debug_leaves_out_optional_fields_that_are_not_set() -> None:

@@ -216,7 +216,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         refuse_unknown("`spark`", self.spark, fields)
         refuse_other_types("spark.", self.spark, {**get_type_hints(SparkSettings), "config": dict})
         try:
-            return SparkSettings(**self.spark)
+            return SparkSettings(**self.spark).hiding(env_secrets())
         except ConfigurationError as error:
             raise DbtRuntimeError(f"`spark`: {error}") from error
 

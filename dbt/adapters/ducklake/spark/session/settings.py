@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlparse
 
@@ -171,6 +171,14 @@ class SparkSettings:
     def with_encrypted_files(self) -> SparkSettings:
         """Return these settings, for a local Spark with encryption of its temporary files; a cluster has its own setting for that."""
         return replace(self, config={IO_ENCRYPTION: "true", **self.config}) if self.is_local else self
+
+    def hiding(self, secrets: Iterable[str]) -> SparkSettings:
+        """Return these settings for a Spark whose UI, event log and `SET` show no setting that contains one of these values."""
+        used = [each for each in secrets if any(each in value for value in self.config.values())]
+        if not used or not self.starts_jvm:
+            return self
+        patterns = [self.config.get(REDACTION, REDACTED), f"^{re.escape(REDACTION)}$", *map(re.escape, used)]
+        return replace(self, config={**self.config, REDACTION: "|".join(patterns)})
 
     def local_cores(self) -> int | None:
         """Return the number of worker threads of a local master; None for a cluster."""
