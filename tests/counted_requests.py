@@ -1,8 +1,9 @@
-"""A proxy that passes requests to an S3 server and counts them by kind."""
+"""A proxy that passes requests to an S3 server, counts them by kind, and notes who signed them."""
 
 from __future__ import annotations
 
 import http.client
+import re
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 COPIED, LISTED, DELETED = "server-side copy", "LIST", "bulk DELETE"
 """The names of some kinds of requests."""
+_ACCESS_KEY = re.compile(r"Credential=([^/]+)/")
 
 
 def kind_of(method: str, target: str, headers: dict[str, str]) -> str:
@@ -45,6 +47,8 @@ class CountingProxy:
         self._requests: list[str] = []
         self.refused: set[str] = set()
         """Kinds of requests that the proxy answers with 501 in place of the server."""
+        self.access_keys: set[str | None] = set()
+        """The access keys that requests were signed with; None for requests without a signature."""
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -82,6 +86,8 @@ class CountingProxy:
         kind = kind_of(handler.command, handler.path, headers)
         with self._lock:
             self._requests.append(kind)
+            signed = _ACCESS_KEY.search(headers.get("authorization", ""))
+            self.access_keys.add(signed and signed[1])
         body = _body(handler, headers)
         if kind in self.refused:
             handler.send_response_only(501, "Not Implemented")

@@ -1,28 +1,31 @@
 """A project on a lake whose files are in an object store: built twice, maintained, and read and written by DuckDB.
 
-It uses moto, which runs in this process, or another S3 server. `make test-all` fetches the jars of Hadoop's connector; otherwise:
+It uses the servers of `tests/object_store.py`. `make test-all` fetches the jars of Hadoop's connector; otherwise:
 
     S3_JARS=…/folder-of-jars pytest tests/acceptance/test_object_storage.py
     S3_ENDPOINT=http://127.0.0.1:7070 AWS_REGION=… AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=… S3_JARS=… pytest …
-
-moto accepts every region and every key. versitygw (`go install github.com/versity/versitygw/cmd/versitygw@latest`) checks both.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from dbt.adapters.ducklake.spark.files.storage import list_files
+from dbt.adapters.ducklake.spark.session.s3_secrets import S3Secret
 from tests.acceptance.projects import Project, Rows
 from tests.counted_requests import COPIED, DELETED, LISTED
 from tests.duckdb_instances import open_duckdb
+from tests.metadata_service import metadata_service
 from tests.object_store import ObjectStore
+from tests.places import nightly
 
 pytestmark = pytest.mark.slow
 FILES = {
@@ -37,9 +40,15 @@ FILES = {
     "models/merged.sql": """
         {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
         select id, '{{ var("run") }}' as run from range({{ 0 if var("run") == "one" else 990 }}, {{ 1000 if var("run") == "one" else 1010 }})""",
+    "models/small_array.sql": "{{ config(materialized='table') }} select id, array(id, id + 1) as ids from range(0, 1000, 1, 1)",
+    "models/large_array.sql": """
+        {{ config(materialized='table') }} select id, array(sha2(cast(id as string), 256)) as hashes from range(0, 100000, 1, 1)""",
+    "models/partitioned.sql": """
+        {{ config(materialized='table', partitioned_by=['kind']) }} select id, id % 3 as kind from range(0, 3000, 1, 1)""",
     "seeds/many.csv": "id,price\n" + "".join(f"{number},{number}.5\n" for number in range(500)),
     "dbt_project.yml": "{name: stored, profile: stored, version: '1.0', flags: {send_anonymous_usage_stats: false}}",
 }
+one_way = pytest.mark.parametrize("stored", ["secrets"], indirect=True)  # the test has its own way to give dbt the keys
 READ = "SELECT kind, count(*), sum(id), sum(list_sum(ids)), count(DISTINCT run) FROM lake.main.events GROUP BY kind ORDER BY kind"
 
 
@@ -62,6 +71,13 @@ class Stored(Project):
                 patch.setenv("AWS_SECRET_ACCESS_KEY", str(secret.secret))
             return super().dbt(*arguments, code=code)
 
+    def write(self, secret: S3Secret, **spark: object) -> None:
+        """Write the profile, with the secret unless dbt gets it by the environment, and further fields of the block `spark`."""
+        output = self.ducklake("main", threads=2) | {"data_path": self.store.folder, "spark": {"fast_start": True, **spark}}
+        if not self.environment:
+            output["secrets"] = [{"type": "s3", **_fields(secret)}]
+        self.write_profiles("stored", {"test": output}, "test")
+
     def counted(self, *arguments: str) -> Counter[str]:
         """Run a dbt command and return the number of its requests of each kind."""
         self.store.proxy.counted()  # the next call counts from here
@@ -77,26 +93,19 @@ def stored(request: pytest.FixtureRequest, project: Project, s3_jars: str, objec
         path = result.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    output = result.ducklake("main", threads=2) | {
-        "data_path": object_store.folder,
-        "spark": {"fast_start": True, "config": {"spark.jars": s3_jars}},
-    }
-    if not result.environment:
-        output["secrets"] = [{"type": "s3", **_fields(object_store)}]
-    result.write_profiles("stored", {"test": output}, "test")
+    result.write(object_store.secret, config={"spark.jars": s3_jars})
     return result
 
 
-def _fields(store: ObjectStore) -> dict[str, object]:
+def _fields(secret: S3Secret) -> dict[str, object]:
     """Return the fields of the secret, by their names in profiles and in DuckDB."""
-    names = ("key_id", "secret", "region", "endpoint", "url_style", "use_ssl", "scope")
-    return {name: getattr(store.secret, name) for name in names}
+    return {each.name: value for each in fields(secret) if (value := getattr(secret, each.name)) is not None}
 
 
 @pytest.fixture
 def duck(stored: Stored) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = open_duckdb("ducklake", "sqlite_scanner", "httpfs")
-    values = {name: str(value).lower() if isinstance(value, bool) else f"'{value}'" for name, value in _fields(stored.store).items()}
+    values = {name: str(value).lower() if isinstance(value, bool) else f"'{value}'" for name, value in _fields(stored.store.secret).items()}
     connection.execute(f"CREATE SECRET (TYPE s3, {', '.join(f'{name} {value}' for name, value in values.items())})")
     yield connection
     connection.close()
@@ -156,24 +165,113 @@ def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.D
     assert len(remaining) == len({path for (path,) in listed if path}) + 1
 
 
+WRITTEN = {"PUT": 1, "HEAD": 1, "GET": 1}
+"""The requests of a new file: Spark writes it and asks for its size, dbt reads its footer."""
+SINGLE = ("run", "--select", "single", "--vars", "run: one")
+QUERY = ("show", "--inline", "select sum(id) from {{ ref('single') }}")
+
+
 def test_requests_are_few_and_none_lists_or_renames(stored: Stored, duck: duckdb.DuckDBPyConnection) -> None:
+    """docs/object-storage.md ("Requests") has these numbers."""
     opened = stored.counted("seed", "--select", "prices")  # inlined rows
     assert opened == {LISTED: 1, "PUT": 1}  # a new lake checks that its data path is free, and writes its mark
     costs = {
         "seed": stored.counted("seed", "--select", "many"),
-        "table": stored.counted("run", "--select", "single", "--vars", "run: one"),
+        "table": stored.counted(*SINGLE),
         "first build": stored.counted("run", "--select", "merged", "--vars", "run: one"),
         "small merge": stored.counted("run", "--select", "merged", "--vars", "run: two"),
-        "select": stored.counted("show", "--inline", "select sum(id) from {{ ref('single') }}"),
+        "select": stored.counted(*QUERY),
+        "small array": stored.counted("run", "--select", "small_array", "--vars", "run: one"),
+        "large array": stored.counted("run", "--select", "large_array", "--vars", "run: one"),
     }
-    print(costs)
+    partitioned = stored.counted("run", "--select", "partitioned", "--vars", "run: one")
+    print(costs, partitioned)
     assert costs["seed"] == {"PUT": 1}
-    assert costs["table"] == {"PUT": 1, "HEAD": 1, "GET": 1}
-    assert costs["first build"] == {"PUT": 1, "HEAD": 1, "GET": 1}
-    assert costs["small merge"]["PUT"] == 3  # the changed rows, the new rows, and the delete file
-    assert costs["select"].keys() <= {"HEAD", "GET"}
+    assert costs["table"] == WRITTEN
+    assert costs["first build"] == WRITTEN
+    assert costs["small merge"] == {"PUT": 3, "HEAD": 1, "GET": 2}  # the changed rows, the new rows, and the delete file
+    assert costs["select"] == {"HEAD": 1, "GET": 2}  # the footer and the rows
+    assert costs["small array"] == {"PUT": 2, "HEAD": 1, "GET": 2}
+    assert costs["large array"] == {**WRITTEN, "start of an upload": 1, "part copy": 1, "part": 1, "end of an upload": 1}
     for counts in costs.values():
         assert sum(counts.values()) <= 8, costs
         assert not counts.keys() & {LISTED, COPIED, "DELETE", DELETED, "directory marker"}, costs
+    assert partitioned == {"PUT": 3, "HEAD": 6, "GET": 3, COPIED: 3, DELETED: 1}  # three files
     assert read(duck, stored, "SELECT count(*), count(DISTINCT run), sum(id) FROM lake.main.merged") == [(1010, 2, 509545)]
     assert read(duck, stored, "SELECT count(*), sum(id) FROM lake.main.single") == [(1000, 499500)]
+    assert read(duck, stored, "SELECT kind, count(*) FROM lake.main.partitioned GROUP BY kind ORDER BY kind") == [
+        (kind, 1000) for kind in range(3)
+    ]
+    ((size,),) = read(duck, stored, "SELECT data_file_size_bytes FROM ducklake_list_files('lake', 'large_array')")
+    assert 5 * 2**20 < size < 64 * 2**20
+
+
+def test_requests_without_the_extra(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    (stored.folder / "sitecustomize.py").write_text("import sys\n\nsys.modules['botocore'] = None\n")
+    monkeypatch.setenv("PYTHONPATH", str(stored.folder), prepend=os.pathsep)
+    assert stored.counted("seed", "--select", "prices") == {LISTED: 1, "PUT": 1}
+    costs = {
+        "seed": stored.counted("seed", "--select", "many"),
+        "table": stored.counted(*SINGLE),
+        "first build": stored.counted("run", "--select", "merged", "--vars", "run: one"),
+        "small merge": stored.counted("run", "--select", "merged", "--vars", "run: two"),
+        "select": stored.counted(*QUERY),
+        "small array": stored.counted("run", "--select", "small_array", "--vars", "run: one"),
+        "large array": stored.counted("run", "--select", "large_array", "--vars", "run: one"),
+    }
+    print({name: (sum(counts.values()), dict(counts)) for name, counts in costs.items()})
+    assert {name: sum(counts.values()) for name, counts in costs.items()} == {
+        "seed": 1,
+        "table": 4,
+        "first build": 4,
+        "small merge": 6,
+        "select": 3,
+        "small array": 7,
+        "large array": 7,
+    }
+
+
+@one_way
+@pytest.mark.parametrize("s3_server", nightly("versitygw"), indirect=True)
+def test_a_wrong_region_is_named(stored: Stored, s3_jars: str) -> None:
+    """The catalog and the table exist, so the query's first request is Spark's."""
+    stored.dbt(*SINGLE)
+    stored.write(replace(stored.store.secret, region="lake-south-1"), config={"spark.jars": s3_jars})
+    for command, code in ((QUERY, 2), (("debug",), 1)):
+        output = stored.dbt(*command, code=code)
+        assert "in the region lake-south-1 for the bucket" in output
+        assert "Check `endpoint`, `region`" in output
+
+
+@one_way
+def test_keys_are_found_in_the_home_folder(stored: Stored, s3_jars: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = stored.store.secret
+    credentials = tmp_path / ".aws" / "credentials"
+    credentials.parent.mkdir()
+    credentials.write_text(f"[default]\naws_access_key_id = {secret.key_id}\naws_secret_access_key = {secret.secret}\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    check_found_keys(stored, s3_jars, secret.key_id)
+
+
+@one_way
+@pytest.mark.parametrize("s3_server", ["moto"], indirect=True)  # versitygw knows no temporary keys
+def test_keys_are_those_of_the_role_of_the_machine(stored: Stored, s3_jars: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("AWS_EC2_METADATA_DISABLED", raising=False)
+    with metadata_service("ROLEKEY") as endpoint:
+        monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", endpoint)
+        check_found_keys(stored, s3_jars, "ROLEKEY")
+
+
+def check_found_keys(stored: Stored, s3_jars: str, key: str | None) -> None:
+    """Build and query with `provider: credential_chain`: Spark, PyArrow and botocore sign every request with the key that they find."""
+    found = replace(stored.store.secret, key_id=None, secret=None, provider="credential_chain")
+    stored.write(found, config={"spark.jars": s3_jars})
+    stored.store.proxy.access_keys.clear()
+    stored.dbt("build", "--vars", "run: one")
+    stored.dbt("build", "--vars", "run: two")
+    stored.dbt("run-operation", "ducklake_expire_snapshots", "--args", "{older_than: '2100-01-01'}")
+    stored.store.proxy.counted()
+    stored.dbt("run-operation", "ducklake_cleanup_old_files", "--args", "{cleanup_all: true}")
+    assert stored.store.proxy.counted()[DELETED] == 1
+    assert stored.store.proxy.access_keys == {key}
