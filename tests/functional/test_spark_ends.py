@@ -97,6 +97,14 @@ for _ in range(2):
         workers = lake.spark().range(1).rdd.map(lambda row: sys.executable).collect()
         assert workers == [sys.executable], workers
 """
+LOCAL_SERVER = """
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+
+with SparkRuntime(SparkSettings(remote="local[1]")) as spark:
+    sessions = [spark.session(), spark.session()]
+    assert [session.range(3).count() for session in sessions] == [3, 3]
+"""
 CONNECT = """
 import time
 import pytest
@@ -187,6 +195,14 @@ def test_a_session_goes_on_after_a_connect_server_has_closed_it(tmp_path: Path) 
         timeout=300,
         check=False,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.nightly
+def test_a_process_with_a_connect_server_of_its_own_ends(tmp_path: Path) -> None:
+    """A session that is stopped after its server waits ten minutes for it."""
+    pytest.importorskip("grpc")
+    done = subprocess.run([sys.executable, "-c", LOCAL_SERVER], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

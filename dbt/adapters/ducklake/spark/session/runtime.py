@@ -104,7 +104,7 @@ class SparkRuntime:
             return self.has_lost(session)
 
     def _forget(self, client: SparkSession) -> None:
-        """Close the connection of a session that the Spark Connect server has closed."""
+        """Close the connection of a session of Spark Connect, which cannot be used any more."""
         self._clients.discard(client)
         with contextlib.suppress(Exception):
             client.client.close()
@@ -132,9 +132,10 @@ class SparkRuntime:
         with self._lock:
             if not self.application.is_of_this_process:
                 return
-            for client in list(self._clients):
+            for client in list(self._clients):  # the method `stop` of one would also end a server that PySpark has started for all
                 with contextlib.suppress(Exception):
-                    client.stop()
+                    client.client.release_session()
+                self._forget(client)
             self.application.stop()
             self.release()
 
