@@ -7,6 +7,8 @@ root: see the fixtures `s3_endpoint` and `s3_jars`.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from uuid import uuid4
 
 import duckdb
 import pytest
+import yaml
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
 from dbt.adapters.ducklake.lake.data_path import MARK_FILE
@@ -25,7 +28,9 @@ from tests.acceptance.projects import Project, Rows
 from tests.clusters import QUICK_JAVA, Cluster, bare_python, cluster, connect_server, other_user
 from tests.duckdb_instances import open_duckdb
 from tests.functional.dbt_process import start_dbt
-from tests.places import FULL_MATRIX
+from tests.functional.test_example_shop import BUILT, COUNTS, DAY_2, DEMO, SHOP, check
+from tests.interop.other_process import OtherProcess
+from tests.places import FULL_MATRIX, CatalogPlace
 
 pytestmark = pytest.mark.slow
 only_nightly = pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")
@@ -69,6 +74,10 @@ models:
 }
 EVENTS = "SELECT kind, count(*), sum(id), sum(list_sum(ids)), count(DISTINCT run) FROM lake.main.events GROUP BY kind ORDER BY kind"
 TABLES = ("prices", "events", "totals", "squares", "history")
+
+
+JOB_FILE = re.compile(r"(/[^/]+){2}/ducklake-[0-9a-f-]{36}/.+")
+"""A file below the folder of a table that a job has created."""
 
 
 @dataclass(frozen=True)
@@ -159,14 +168,14 @@ def check_rows(shared: Shared, run: str) -> None:
 
 
 def clean_up(shared: Shared) -> None:
-    """Remove what no snapshot reads, and require that nothing else is left."""
-    for operation, arguments in (
-        ("expire_snapshots", "{older_than: '2100-01-01'}"),
-        ("cleanup_old_files", "{cleanup_all: true}"),
-        ("delete_orphaned_files", "{cleanup_all: true}"),
-    ):
-        shared.project.dbt("run-operation", f"ducklake_{operation}", "--args", arguments)
-    assert shared.stored() == shared.listed()
+    """Remove what no snapshot reads, and require that nothing else is left; killed tasks leave files in the folder of their job alone."""
+    shared.project.dbt("run-operation", "ducklake_expire_snapshots", "--args", "{older_than: '2100-01-01'}")
+    shared.project.dbt("run-operation", "ducklake_cleanup_old_files", "--args", "{cleanup_all: true}")
+    listed = shared.listed()
+    assert listed <= shared.stored()
+    assert [path for path in shared.stored() - listed if not JOB_FILE.fullmatch(path)] == []
+    shared.project.dbt("run-operation", "ducklake_delete_orphaned_files", "--args", "{cleanup_all: true}")
+    assert shared.stored() == listed
 
 
 def play(shared: Shared) -> None:
@@ -237,6 +246,22 @@ def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Proje
         shared.project.dbt("build", "--vars", "run: one")
         kill_while_writing(shared, running, kill_one)
         clean_up(shared)
+
+
+@only_nightly
+def test_the_example_shop_on_a_cluster(project: Project) -> None:
+    shutil.copytree(SHOP, project.folder, ignore=BUILT, dirs_exist_ok=True)
+    (output,) = yaml.safe_load((SHOP / "profiles.yml").read_text(encoding="utf-8"))["shop"]["outputs"].values()
+    with cluster(user=None) as running:
+        project.write_profiles("shop", {"dev": output | {"spark": on_cluster(running.url, {})}}, "dev")
+        for program, *arguments in DEMO:
+            if program == "dbt":
+                project.dbt(*arguments)
+            else:
+                subprocess.run([sys.executable, *arguments], cwd=project.folder, check=True)
+    with OtherProcess(CatalogPlace(f"ducklake:sqlite:{project.folder}/lake/shop.sqlite", f"{project.folder}/lake/data/")) as duckdb:
+        assert duckdb.query(COUNTS) == [DAY_2]
+        check(duckdb)
 
 
 @pytest.mark.usefixtures("python_of_executors")

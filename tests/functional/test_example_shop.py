@@ -19,6 +19,8 @@ from tests.interop.other_process import OtherProcess
 from tests.places import CatalogPlace
 
 SHOP = Path(__file__).parents[2] / "examples/shop"
+BUILT = shutil.ignore_patterns("target", "logs", "*.parquet", "*.json", "shop.sqlite*", "data")
+"""Leaves out what the demo makes."""
 DELIVERED = """
     SELECT order_id, customer_id, ordered_at, arg_max(status, landed_day) AS status, max(landed_day) AS landed_day
     FROM lake.landing.orders GROUP BY ALL
@@ -60,8 +62,7 @@ def test_the_readme_has_the_steps_of_the_demo() -> None:
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the example without a lake, as the current folder. Its adapter is removed, or the next test would use its profile."""
-    ignored = shutil.ignore_patterns("target", "logs", "*.parquet", "*.json", "shop.sqlite*", "data")
-    shutil.copytree(SHOP, tmp_path, dirs_exist_ok=True, ignore=ignored)
+    shutil.copytree(SHOP, tmp_path, dirs_exist_ok=True, ignore=BUILT)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     reset_adapters()
