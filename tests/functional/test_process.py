@@ -23,9 +23,9 @@ select id, {{ wait }} as waited from range(0, 2000, 1, 200)
 """
 WAIT = "java_method('java.lang.Thread', 'sleep', 50L)"
 SECRET = "hush-hush"
-PROGRESS = re.compile(r".*model\.p\.long has been running for \d+ s: stage 1 of 1, \d+ of \d+ tasks done.*")
-END_SECONDS = 15
-"""How long Ctrl-C may take on a busy machine."""
+PROGRESS = re.compile(r".*model\.p\.long has been running for \d+ s: stage 1 of 1, \d+ of \d+ tasks done.*; http://\S+:\d+")
+END_SECONDS = float(os.environ.get("DUCKLAKE_TEST_END_SECONDS", "5"))
+"""How long Ctrl-C may take; a busy machine needs more."""
 MODELS = {
     "before.sql": "{{ config(materialized='table') }} select try_cast('1' as int) as a, id from range(1000)",
     "lenient.sql": "{{ config(materialized='table') }} select cast('x' as int) as a -- {{ ref('before') }}",
@@ -37,6 +37,8 @@ MODELS = {
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = {
         "spark.sql.ansi.enabled": "false",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": "0",
         "spark.hadoop.fs.s3a.secret.key": SECRET,
         "spark.driver.extraJavaOptions": f"-Djavax.net.ssl.trustStorePassword={SECRET} -Dplain='two words'",
     }
@@ -79,10 +81,11 @@ def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
         assert SECRET not in commands
         lake = LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{project}/lake.sqlite"))
         newest = lake.latest().snapshot_id
-        os.kill(process.pid, signal.SIGINT)
         interrupted = time.monotonic()
+        os.kill(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=90)
-        assert time.monotonic() - interrupted < END_SECONDS, output
+        took = time.monotonic() - interrupted
+        assert took < END_SECONDS, f"{took:.1f} s: {output}"
         assert process.returncode != 0
         deadline = interrupted + END_SECONDS
         while "SparkSubmit" in command_lines(process) and time.monotonic() < deadline:
