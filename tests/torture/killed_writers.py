@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -26,10 +27,11 @@ from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.catalog_objects import table_of
+from tests.catalogs import session_on
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 from tests.interop import oracle
 from tests.interop.differential.invariants import Invariants
-from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place
+from tests.places import EVERY_DATABASE, REFERENCE_DATABASES, CatalogPlace, empty_place
 
 KILLS = int(os.environ.get("KILLS", "60"))
 SPARK_KILLS = int(os.environ.get("SPARK_KILLS", "10"))
@@ -48,6 +50,8 @@ SELECT (SELECT count(*) FROM lake.main.log), (SELECT coalesce(max(number), 0) FR
        (SELECT coalesce(min(number), 0) FROM lake.main.rebuilt), (SELECT coalesce(max(number), 0) FROM lake.main.rebuilt)
 """
 """Committed transactions, the last one, two sums that are always equal, and one number that all rows of a table have."""
+DEFINITIONS = "SELECT number FROM lake.main.log WHERE kind = 'change_definitions'"
+LAST_REBUILD = "SELECT coalesce(max(number), 0) FROM lake.main.log WHERE kind IN ('load_seed', 'build_table')"
 
 
 # -- the writers, in their own processes ---------------------------------------------------------------------------------------
@@ -161,19 +165,34 @@ def kill(pid: int, everything: bool) -> None:
     os.killpg(pid, signal.SIGKILL) if everything else os.kill(pid, signal.SIGKILL)
 
 
-def state(place: CatalogPlace) -> tuple[int, ...]:
+Read = Callable[..., tuple[set[str], list[list[Any]]]]
+"""Returns the names of the tables, and the rows of queries."""
+
+
+@pytest.fixture
+def read(database: str, place: CatalogPlace, request: pytest.FixtureRequest) -> Read:
+    """Reads with DuckDB, or with a session of ours if DuckDB cannot use the catalog database."""
+
+    def with_duckdb(*queries: str) -> tuple[set[str], list[list[Any]]]:
+        with oracle.connect(place) as connection:
+            names = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake'").fetchall()
+            return {name for (name,) in names}, [connection.execute(query).fetchall() for query in queries]
+
+    def with_ours(*queries: str) -> tuple[set[str], list[list[Any]]]:
+        lake = place.lake()
+        lake.runtime = request.getfixturevalue("runtime")
+        with session_on(lake) as session:
+            names = {str(name) for _, name, _ in session.execute("SHOW TABLES").fetch()}
+            return names, [session.execute(query).fetch() for query in queries]
+
+    return with_ours if database == "mysql" else with_duckdb
+
+
+def state(place: CatalogPlace, read: Read) -> tuple[int, ...]:
     """Return the state of the lake that both DuckDB and we read, after checks of the catalog and of all files."""
-    connection = oracle.connect(place)
-    found = tuple(map(int, connection.execute(STATE).fetchall()[0]))
-    made = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake'").fetchall()}
-    definitions = {
-        int(row[0]) for row in connection.execute("SELECT number FROM lake.main.log WHERE kind = 'change_definitions'").fetchall()
-    }
-    last_seed = connection.execute(
-        "SELECT coalesce(max(number), 0) FROM lake.main.log WHERE kind IN ('load_seed', 'build_table')"
-    ).fetchall()[0][0]
-    connection.close()
-    assert {int(name[5:]) for name in made if name.startswith("made_")} == definitions | {0}
+    names, (((*numbers,),), logged, ((last_seed,),)) = read(STATE, DEFINITIONS, LAST_REBUILD)
+    found = tuple(map(int, numbers))
+    assert {int(name[5:]) for name in names if name.startswith("made_")} == {int(number) for (number,) in logged} | {0}
     assert (last_seed, last_seed) == found[4:], "the last rebuild that is logged is the one that is there"
     with place.open() as catalog, duckdb.connect() as plain:
         assert Invariants(catalog, plain).violations() == []
@@ -200,12 +219,15 @@ class Started:
         self.process.join(TIMEOUT_SECONDS)
 
 
-def one_kill(writer: Started, place: CatalogPlace, committed: int, seconds: deque[float], chance: random.Random) -> tuple[int, str]:
+def one_kill(
+    writer: Started, place: CatalogPlace, read: Read, committed: int, seconds: deque[float], chance: random.Random
+) -> tuple[int, str]:
     """Have a writer work for a random time, kill it, and return the number of transactions that are in the lake, and what happened.
 
     Args:
         writer: the writer.
         place: the lake.
+        read: reads it.
         committed: the number of transactions in the lake.
         seconds: how long transactions took lately; the writer's are added. It is killed within about that time.
         chance: random choices.
@@ -226,28 +248,27 @@ def one_kill(writer: Started, place: CatalogPlace, committed: int, seconds: dequ
     assert set(reports) <= {BEGUN, COMMITTED}, reports[-1]
     acknowledged = committed + reports.count(COMMITTED)
     begun = committed + reports.count(BEGUN)
-    count, last, debit, credit, *_ = state(place)
+    count, last, debit, credit, *_ = state(place, read)
     assert count == last
     assert debit == credit
     assert acknowledged <= count <= begun, "a commit that was reported is there, and nothing that was not begun"
     return count, "between commits" if begun == acknowledged else "committed" if count == begun else "not committed"
 
 
-@pytest.mark.parametrize("database", REFERENCE_DATABASES)
+@pytest.mark.parametrize("database", EVERY_DATABASE)
 @pytest.mark.parametrize("kinds", ["without", "with"])
-def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, database: str, kinds: str) -> None:
+def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, read: Read, database: str, kinds: str) -> None:
     chance, outcomes, committed = random.Random(SEED), Counter[str](), 0
     kills, writers, first = (KILLS, WITHOUT_SPARK, 0.05) if kinds == "without" else (SPARK_KILLS, WITH_SPARK, 1.5)
     seconds = deque([first], maxlen=20)
     started = Started(place, writers, chance)
     for _ in range(kills):
         writer, started = started, Started(place, writers, chance)  # the next one starts its Spark while this one works
-        committed, outcome = one_kill(writer, place, committed, seconds, chance)
+        committed, outcome = one_kill(writer, place, read, committed, seconds, chance)
         outcomes[outcome] += 1
     started.kill(everything=False)  # its Java ends with it
-    with oracle.connect(place) as connection:
-        orphans = connection.execute("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").fetchall()
-    state(place)
+    _, (orphans,) = read("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)")
+    state(place, read)
     print(f"{database}, {kinds} Spark: {committed} transactions, {len(orphans)} files of transactions that did not end, {dict(outcomes)}")
     assert committed
 

@@ -56,6 +56,8 @@ class Invariants:
     def violations(self) -> list[str]:
         """Return the violated invariants as text."""
         with self.catalog._database.reading() as connection:
+            if connection.dialect.name == "mysql":
+                connection.execute(text("SET SESSION sql_mode = 'ANSI_QUOTES'"))
             found = [*self._counted(connection), *self._log(connection)]
             for query, words in _NONE_OF.items():
                 rows = connection.execute(text(query)).fetchall()
@@ -211,7 +213,7 @@ _NONE_OF = {
     ),
     "SELECT table_id, count(*) FROM ducklake_partition_info WHERE end_snapshot IS NULL GROUP BY 1 HAVING count(*) > 1": "two live partition specs",
     "SELECT view_id FROM ducklake_view WHERE column_aliases IS NULL": "column_aliases is NULL, which DuckDB cannot load",
-    "SELECT table_id, key FROM ducklake_column_tag WHERE key <> 'comment'": "a column tag that DuckDB cannot load",
+    'SELECT table_id, "key" FROM ducklake_column_tag WHERE "key" <> \'comment\'': "a column tag that DuckDB cannot load",
     "SELECT data_file_id, count(*) FROM (SELECT data_file_id FROM ducklake_data_file UNION ALL SELECT delete_file_id FROM ducklake_delete_file) AS ids "
     "GROUP BY data_file_id HAVING count(*) > 1": "a file id is used twice",
     "SELECT table_id, schema_version, count(*) FROM ducklake_schema_versions GROUP BY 1, 2 HAVING count(*) > 1": "a schema version twice",
