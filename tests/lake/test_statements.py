@@ -49,6 +49,19 @@ class TestQueries:
         )
         assert found == [("c", "file")]
 
+    def test_qualify_may_order_by_a_column_that_it_does_not_return(self, t: LakeSession) -> None:
+        """Spark alone does not find the columns if the table is a temporary view that the query reads twice."""
+        t.execute("CREATE VIEW v AS SELECT id, name, id AS at FROM t")
+        t.execute("CREATE TEMPORARY VIEW tmp AS SELECT id, name, id AS at FROM t")
+        for table in ("(SELECT *, id AS at FROM t)", "v", "tmp"):
+            found = rows(
+                t,
+                f"WITH new AS (SELECT * FROM VALUES (4, 'c'), (5, 'e') AS n(at, name) WHERE at > (SELECT max(at) FROM {table})), "
+                f"last AS (SELECT id, name FROM {table} QUALIFY row_number() OVER (PARTITION BY id ORDER BY at DESC) = 1) "
+                "SELECT * FROM new WHERE NOT EXISTS (SELECT 1 FROM last WHERE last.name = new.name)",
+            )
+            assert found == [(5, "e")], table
+
     def test_ctes_and_temporary_views_hide_tables(self, t: LakeSession) -> None:
         assert rows(t, "WITH t AS (SELECT 9 AS x) SELECT * FROM t") == [(9,)]
         t.execute("CREATE TEMPORARY VIEW t AS SELECT 8 AS x")

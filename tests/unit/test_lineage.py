@@ -74,9 +74,8 @@ def test_the_start_of_a_command_has_no_facets_of_nodes() -> None:
         (f"ducklake:postgres:dbname=shop host=db port=6000 user=me password={SECRET}", "meta", "ducklake://db:6000/shop/meta"),
         ("ducklake:postgres:dbname=shop host=/var/run", None, "ducklake:///shop"),
         (f"postgresql://me:{SECRET}?{SECRET}@db/shop", None, "ducklake://db:5432/shop"),
-        (f"postgresql://me:{SECRET}@db/shop?application_name=a@b&password={SECRET}", None, "ducklake://lake"),
         (f"mysql://me:{SECRET}@[::1]/shop", None, "ducklake://[::1]:3306/shop"),
-        (f"postgresql://me@db/shop&password={SECRET}", None, "ducklake://lake"),
+        (f"postgresql://me:{SECRET}@db/shop&sslmode=require", None, "ducklake://lake"),
     ],
 )
 def test_the_namespace_of_a_lake_is_its_address_without_secrets(path: str, schema: str | None, expected: str) -> None:

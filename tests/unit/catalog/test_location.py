@@ -171,6 +171,7 @@ def test_passwords_are_used_and_never_shown(text: str) -> None:
         *("mysql://me:s3cret@db", "mysql://me:s3cret@db:port/lake", "mysql:host=db password=s3cret", "mysql:db=lake pass=s3cret"),
         *("ducklake:postgres:host", "postgresql://me:s3cret@db:port/lake", "oracle://x"),
         *("postgres:dbname=postgresql://me:s3cret@db/lake", "sqlite:postgresql://me:s3cret@db/lake"),
+        *("postgresql://me:s3cret@db/lake?application_name=a@b&password=s3cret", "postgresql://me@db/lake&password=s3cret"),
     ],
 )
 def test_other_texts_are_refused_with_the_accepted_forms(text: str) -> None:

@@ -34,6 +34,7 @@ MAX_VIEWS = 64
 _FILE_FUNCTIONS = "input_file_"
 """The beginning of the names of Spark's functions for the file of a row, which a local relation does not have."""
 
+_QUALIFY = re.compile(r"\bqualify\b", re.IGNORECASE)
 _HIDDEN_NAME = re.compile(r"__ducklake_\d+__")
 
 
@@ -66,6 +67,8 @@ class ScanRegistry:
         """The names of the views and functions of the current statement, the last used last."""
         self._kept: dict[_Key, str] = {}
         """The names of the views of tables of previous statements, the last used last."""
+        self._copies: list[str] = []
+        """The names of further views that the current statement uses, see `_copy`."""
         self._numbers = itertools.count(1)
 
     def text(self, bound: Bound, how: Registering) -> str:
@@ -74,8 +77,11 @@ class ScanRegistry:
         Raises:
             LakeError: a view or a file of the lake is broken.
         """
-        if asks_for_files(piece for piece in bound.pieces if isinstance(piece, str)):
+        texts = [piece for piece in bound.pieces if isinstance(piece, str)]
+        if asks_for_files(texts):
             how = replace(how, asks_for_files=True)
+        if len(bound.pieces) - len(texts) > 1 and any(_QUALIFY.search(text) for text in texts):
+            return bound.text(lambda relation: backquoted(self._copy(relation, how)))
         return bound.text(lambda relation: backquoted(self._name(relation, how)))
 
     @property
@@ -112,10 +118,12 @@ class ScanRegistry:
     def keep(self) -> None:
         """Never drop the views of the current statement, because Spark keeps its text."""
         self._used.clear()
+        self._copies.clear()
 
     def clear(self) -> None:
         """Forget all views, because Spark has ended."""
         self._used.clear()
+        self._copies.clear()
         self._kept.clear()
         self.user_names.clear()
 
@@ -134,6 +142,8 @@ class ScanRegistry:
                 case _:
                     self.forget(name, spark)
         self._used.clear()
+        while self._copies:
+            self.forget(self._copies.pop(), spark)
         while len(self._kept) > keep:
             self.forget(self._kept.pop(next(iter(self._kept))), spark)
 
@@ -145,6 +155,21 @@ class ScanRegistry:
         self._used[key] = name
         self.user_names[name] = relation.user_name
         return name
+
+    def _copy(self, relation: BoundRelation, how: Registering) -> str:
+        """Return the name of a view that only one reference uses, in which each column is an attribute of its own.
+
+        Spark gives a plan that a query contains twice new attributes in one place, and then does not find those of a QUALIFY there that
+        names a column outside the SELECT list.
+        """
+        name = self._name(relation, how)
+        if isinstance(relation, BoundFunction):
+            return name
+        frame = how.spark.table(backquoted(name))
+        copy = self.new_name(relation.user_name)
+        frame.toDF(*frame.columns).createOrReplaceTempView(copy)
+        self._copies.append(copy)
+        return copy
 
     def _register(self, relation: _Registered, how: Registering) -> str:
         match relation:

@@ -197,7 +197,8 @@ def _checked_url(url: str) -> str:
         raise ConfigurationError("the URL of the catalog is not valid; check its host and port") from None
     if has_inner_address(url):
         raise ConfigurationError(
-            "the user, the host or the name of the database is itself an address; write that address as the whole path"
+            "the user, the host or the name of the database contains an address or a password; write an address as the whole path, "
+            "begin the options of a URL with `?`, and write `@` in them as `%40`"
         )
     scheme, slashes, rest = url.partition("//")
     credentials, at, address = rest.rpartition("@")
