@@ -126,7 +126,9 @@ CASES = {
     ),
     "dbt_artifacts": Case("dbt_artifacts", 49, tests="integration_test_project", target_type="spark"),
     "dbt_profiler": Case("dbt_profiler", 57, needs=["dbt_utils", "dbt_expectations", "dbt_date"], target_type="databricks"),
-    "github": Case("github", 54, needs=FIVETRAN, target_type="spark", schema="github_integration_tests_1", commands=SEEDS_FIRST, views=14),
+    "github": Case(
+        "github", 54, needs=FIVETRAN, target_type="spark", schema="github_integration_tests_1", commands=SEEDS_FIRST, views=14, spark=True
+    ),
     "hubspot": Case(
         "hubspot", 186, needs=FIVETRAN, target_type="spark", schema="hubspot_integration_tests", commands=SEEDS_FIRST, views=45
     ),

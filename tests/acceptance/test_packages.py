@@ -80,8 +80,10 @@ def test_own_tests_of_a_package(project: Project, tmp_path: Path, same_rows: Cal
             tables = lake.execute("SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'lake'").fetchall()
             assert set(tables) == set(theirs)
             for schema, table in tables:
-                found = lake.sql(f'SELECT * FROM lake."{schema}"."{table}"')
-                expected = lake.sql(f"SELECT * FROM read_parquet('{theirs[schema, table]}')")
+                # Not the columns of github that count the time until the build.
+                timeless = "SELECT COLUMNS(c -> NOT regexp_matches(c, 'days_(issue|pr)_open|hours_request')) FROM "
+                found = lake.sql(f'{timeless} lake."{schema}"."{table}"')
+                expected = lake.sql(f"{timeless} read_parquet('{theirs[schema, table]}')")
                 assert found.columns == expected.columns, table
                 same_rows(table, found.fetchall(), expected.fetchall())
     if name == "hubspot":
