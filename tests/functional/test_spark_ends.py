@@ -106,10 +106,11 @@ with SparkRuntime(SparkSettings(remote="local[1]")) as spark:
     assert [session.range(3).count() for session in sessions] == [3, 3]
 """
 CONNECT = """
+import re
 import time
 import pytest
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError
-from dbt.adapters.ducklake.session import Lake, LakeSettings
+from dbt.adapters.ducklake.session import Lake, LakeSettings, progress
 from dbt.adapters.ducklake.spark.session import java, runtime
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
@@ -117,8 +118,9 @@ from tests.clusters import connect_server
 
 manager = "spark.connect.session.manager"
 timeouts = {f"{manager}.defaultSessionTimeout": "4s", f"{manager}.maintenanceInterval": "500ms"}
+reports = {"spark.connect.progress.reportInterval": "200ms"}
 with (
-    connect_server("local[2]", None, timeouts, {}) as server,
+    connect_server("local[2]", None, {**timeouts, **reports}, {}) as server,
     SparkRuntime(SparkSettings(remote=server.address)) as spark,
 ):
     java.FIRST_SPARK_WITHOUT, java.LAST_WITH_SECURITY_MANAGER = (99, 0), 16  # as if this Spark had an upper limit
@@ -131,6 +133,12 @@ with (
     lake.execute("CREATE TABLE t AS SELECT id FROM range(100)")
     lake.execute("CREATE TEMPORARY VIEW few AS SELECT id FROM t WHERE id < 10")
     lake.execute("SET spark.sql.session.timeZone = America/New_York")
+
+    progress.FIRST_SECONDS = progress.NEXT_SECONDS = 0.5
+    lines = []
+    lake.notify = lines.append
+    lake.execute("SELECT java_method('java.lang.Thread', 'sleep', 20L) FROM range(0, 240, 1, 8)").fetch()
+    assert [line for line in lines if re.search(r"has been running for \\d s: stage 1 of \\d, [1-7] of 8 tasks done", line)], lines
 
     time.sleep(6)
     with lost:
