@@ -7,10 +7,14 @@ import threading
 import time
 
 import pytest
+from pyspark import SparkContext
 
 from dbt.adapters.ducklake.session import LakeSession, progress
 from dbt.adapters.ducklake.session.progress import RunningWork, Watch
+from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.session.progress import Progress, _Received
+from dbt.adapters.ducklake.spark.write import few_rows
+from tests.places import ENCRYPTED
 
 SLEEP = "java_method('java.lang.Thread', 'sleep', 20L)"
 LINE = re.compile(r"model\.p\.m has been running for \d+ s: (?P<job>.*)")
@@ -41,6 +45,22 @@ def test_a_long_statement_says_how_far_it_has_come(lake: LakeSession, lines: lis
     before = len(lines)
     time.sleep(1)
     assert len(lines) == before, "the statement has ended"
+
+
+@pytest.mark.skipif(ENCRYPTED, reason="DuckDB reads the files, so Spark counts no rows and bytes")
+@pytest.mark.usefixtures("quick")
+def test_a_line_has_what_the_job_has_read_and_the_address_of_the_ui(
+    lake: LakeSession, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "MAX_ROWS", -1)  # Spark reads the files
+    monkeypatch.setattr(SparkContext, "uiWebUrl", "http://host:4040")
+    monkeypatch.setattr(few_rows, "MAX_ROWS", -1)  # and has written one for each of its tasks
+    lake.execute("CALL lake.set_option('per_thread_output', 'true')")
+    lake.execute("CREATE TABLE source AS SELECT id FROM range(0, 320, 1, 8)")
+    lake.execute("SET spark.sql.files.minPartitionNum = 8")
+    lake.execute(f"SELECT {SLEEP} FROM source").fetch()
+    shown = re.compile(r".*: stage 1 of \d, [1-7] of 8 tasks done, \d+ rows and [\d,]+ (bytes|KiB) read; http://host:4040")
+    assert [line for line in lines if shown.fullmatch(line)], "\n".join(lines)
 
 
 def test_a_short_statement_says_nothing(lake: LakeSession, lines: list[str]) -> None:
