@@ -231,6 +231,16 @@ def test_requests_without_the_extra(stored: Stored, monkeypatch: pytest.MonkeyPa
     }
 
 
+def test_requests_over_spark_connect(stored: Stored, s3_jars: str) -> None:
+    """Spark's own committer writes the files."""
+    pytest.importorskip("grpc")
+    stored.dbt("seed", "--select", "prices")
+    stored.write(stored.store.secret, config={"spark.jars": s3_jars}, remote="local[2]")
+    counts = stored.counted(*SINGLE)
+    assert counts[COPIED] == 2
+    assert sum(counts.values()) <= 70, counts
+
+
 @one_way
 @pytest.mark.parametrize("s3_server", nightly("versitygw"), indirect=True)
 def test_a_wrong_region_is_named(stored: Stored, s3_jars: str) -> None:
