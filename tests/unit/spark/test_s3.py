@@ -191,6 +191,17 @@ def test_a_wrong_region_is_refused_with_what_to_check(object_store: ObjectStore,
         session.load_seed("main", "seed", [("id", "bigint")], [(number,) for number in range(500)])
 
 
+def test_the_region_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Botocore itself only reads AWS_DEFAULT_REGION, and then signs each request twice."""
+    pytest.importorskip("botocore")
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv("AWS_REGION", "eu-north-7")
+    monkeypatch.setattr(s3, "_SECRETS", s3._Secrets())
+    s3._client.cache_clear()
+    assert s3.client("bucket").meta.region_name == "eu-north-7"
+    s3._client.cache_clear()
+
+
 def test_user_names_in_an_endpoint_of_the_environment_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@minio:9000")
     monkeypatch.setattr(s3, "_SECRETS", s3._Secrets())

@@ -139,7 +139,8 @@ def _client(secret: S3Secret | None) -> Any:
     plain = {"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}
     if secret is None:
         style = "path" if environment_endpoint(os.environ) else "auto"
-        return session.create_client("s3", config=config(s3={"addressing_style": style}, **plain))
+        region = os.environ.get("AWS_REGION")  # botocore itself only reads AWS_DEFAULT_REGION
+        return session.create_client("s3", region_name=region, config=config(s3={"addressing_style": style}, **plain))
     style = "auto" if secret.endpoint is None else "virtual" if secret.url_style == "vhost" else "path"
     return session.create_client(
         "s3",

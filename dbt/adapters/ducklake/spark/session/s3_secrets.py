@@ -126,7 +126,7 @@ def environment_endpoint(environment: Mapping[str, str]) -> str | None:
 
 
 def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return settings of Spark's connector for the server and the region in the environment, which PyArrow and botocore read themselves.
+    """Return settings of Spark's connector for the server and the region in the environment, which PyArrow reads itself.
 
     Spark reads the keys there, but would sign for `us-east-2` if the name of a server contains no region.
     """
