@@ -100,7 +100,7 @@ def _write_and_read(directory: str) -> timedelta:
             if stream.read() != content:
                 raise OSError("a file was read back with different content")
         written: datetime = files.get_file_info(inner).mtime.astimezone(timezone.utc)
-    except OSError:
+    except BaseException:
         with suppress(OSError):  # the first error says more
             remove([name])
         raise
