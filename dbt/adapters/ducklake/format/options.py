@@ -48,11 +48,12 @@ _WRITING = frozenset(
         "write_deletion_vectors",
     }
 )
+"""The options that have a field of their own in `WriteOptions`; `extra` has the others that are not in `FIXED`."""
 
 
 @dataclass(frozen=True)
 class StoredOption:
-    """A row of `ducklake_metadata`; `scope` is None, `schema` or `table`, with the id of that object."""
+    """A row of `ducklake_metadata`. `scope` is None for the lake, or `schema` or `table`; `scope_id` is the id of that schema or table."""
 
     key: str
     value: str | None
@@ -63,18 +64,18 @@ class StoredOption:
 
 @dataclass(frozen=True)
 class Options:
-    """All stored options of a lake. Create it with `of`, which also fills the index for lookups."""
+    """All stored options of a lake. Create it with `of`, which also fills `_values`."""
 
     rows: tuple[StoredOption, ...] = ()
-    _found: Mapping[tuple[str, str | None, int | None], str] = field(default_factory=dict, repr=False, compare=False)
+    _values: Mapping[tuple[str, str | None, int | None], str] = field(default_factory=dict, repr=False, compare=False)
     """(key, scope, scope id) → value."""
 
     @classmethod
     def of(cls, rows: Iterable[StoredOption]) -> Options:
         """Return the options of these rows; the last row of each key and scope wins."""
         last = {(row.key.lower(), (row.scope or "").lower() or None, row.scope_id): row for row in rows}
-        found = {place: row.value for place, row in last.items() if row.value is not None}
-        return cls(tuple(row for row in last.values() if row.value is not None), found)
+        values = {key: row.value for key, row in last.items() if row.value is not None}
+        return cls(tuple(row for row in last.values() if row.value is not None), values)
 
     def get(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
         """Return the value that applies to a table, a schema or the lake; None if it is not stored and has no default."""
@@ -90,7 +91,7 @@ class Options:
         if table_id is not None:
             scopes.insert(0, ("table", table_id))
         for scope, scope_id in scopes:
-            value = self._found.get((key, scope, scope_id))
+            value = self._values.get((key, scope, scope_id))
             if value is not None:
                 return value
         return None
@@ -120,7 +121,7 @@ class Options:
 
     def at(self, key: str, scope: str | None = None, scope_id: int | None = None) -> str | None:
         """Return the value that is stored at exactly this scope."""
-        return self._found.get((key.lower(), scope, scope_id))
+        return self._values.get((key.lower(), scope, scope_id))
 
     def with_rows(self, rows: Iterable[StoredOption]) -> Options:
         """Return these options with rows added or, for the same key and scope, replaced."""
@@ -159,7 +160,7 @@ class Options:
             row_group_size=None if group_rows is None else min(group_rows, _MAX_ROWS),
             row_group_size_bytes=group_bytes if group_bytes is not None and 0 < group_bytes < _MAX_BYTES else None,
             target_file_size=min(number("target_file_size") or 512 * 1024 * 1024, _MAX_BYTES),
-            hive_file_pattern=truth(hive),  # by default not in an encrypted lake, because directories show values
+            hive_file_pattern=truth(hive),  # off by default in an encrypted lake: the directories would show partition values
             sort_on_insert=truth(text("sort_on_insert")),
             per_thread_output=truth(text("per_thread_output")),
             write_deletion_vectors=truth(text("write_deletion_vectors")),
@@ -169,5 +170,5 @@ class Options:
 
 
 def truth(value: str | None) -> bool:
-    """Parse a stored boolean: true for every text that DuckDB casts to true."""
+    """Parse a stored boolean: true for every text that DuckDB casts to true, and for `on`."""
     return (value or "").strip().lower() in ("true", "t", "1", "yes", "y", "on")

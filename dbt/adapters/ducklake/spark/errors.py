@@ -18,6 +18,7 @@ _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _STACK = re.compile(r"\n+\s*(?:at [\w.$<>/]+\(|JVM stacktrace:|Driver stacktrace:|Caused by: ).*", re.DOTALL)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 _PLAN = re.compile(r"; line (\d+) pos \d+;?(?:\n.*)?$|;\n['!+\w].*$", re.DOTALL)
+"""The position at the end of a message, and the logical plan after it."""
 _PREFIX = re.compile(r"^(?:An error occurred while calling \S+\s*:?\s*)?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
 _MISSING = re.compile(r"(?:File|file) (\S+?\.parquet\S*) does not exist|(?:reading file) (\S+?)[.]?(?:\s|$)")
 _UNREADABLE = re.compile(r"FAILED_READ_FILE\.\w+\] Encountered error while reading file (\S+?)\.\s")
@@ -37,7 +38,7 @@ _EXPLAIN_ERROR = re.compile(
     r"\AError occurred during query planning:\s*|^org\.apache\.spark\.sql\.(?:\w+\.)*AnalysisException:\s*", re.MULTILINE
 )
 _LATE_TIMES = ("Invalid value for NanoOfDay", "hour must be in 0..23")
-"""Parts of the messages of Java and Python about 24:00:00."""
+"""Parts of the messages of Java and Python about the time 24:00:00, which they cannot represent."""
 _EXPLAINED: tuple[tuple[str, type[DuckLakeError], str], ...] = (
     (
         "expects field Ids",

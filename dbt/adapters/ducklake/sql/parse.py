@@ -45,6 +45,7 @@ _UNSUPPORTED = {
     "views that use the macro can be queried here",
     "STREAMING": "streaming tables are not supported: create a table",
 }
+"""The word after CREATE or DROP → the text of the error."""
 
 
 def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first word)
@@ -95,7 +96,7 @@ def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first w
 
 
 def _one_statement(text: str) -> Source:
-    """Return the text without semicolons and comments at its end.
+    """Return the statement without the semicolons and comments at its end.
 
     Raises:
         StatementError: the text is empty, or has more than one statement and is not a SQL script.
@@ -143,6 +144,7 @@ def _create(cursor: Cursor) -> Statement:
 
 def _drop(cursor: Cursor) -> Statement:
     cursor.expect("DROP")
+    # A macro can be dropped, though not created.
     reason = None if cursor.at("MACRO") else _UNSUPPORTED.get(cursor.peek().word)
     if reason is not None:
         raise StatementError(reason)

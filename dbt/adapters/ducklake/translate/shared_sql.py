@@ -152,7 +152,7 @@ class Rules:
     """What one direction of the translation has in addition to `SHARED`."""
 
     additional: Mapping[type[exp.Expr], str]
-    """More expressions that are allowed, with their arguments."""
+    """More expressions that are allowed, with their arguments. An entry replaces that of `SHARED`."""
     early: Mapping[type[exp.Expr], Rule]
     """Rules that run before the parts of an expression are translated; their results are translated in turn."""
     late: Mapping[type[exp.Expr], Rule]
@@ -173,12 +173,12 @@ def translate_tree(tree: exp.Expr, dialect: DialectType, rules: Rules, without: 
     """
 
     def translate(node: exp.Expr) -> exp.Expr:
-        given = node
+        original = node
         try:
             if type(node) in rules.early:
                 node = rules.early[type(node)](node)
-                if node is not given and given.parent is not None:
-                    given.replace(node)
+                if node is not original and original.parent is not None:
+                    original.replace(node)
             kind = type(node)
             allowed = rules.additional.get(kind, SHARED.get(kind))
             refuse_unless(allowed is not None)
@@ -194,7 +194,7 @@ def translate_tree(tree: exp.Expr, dialect: DialectType, rules: Rules, without: 
             refuse_unless(kind not in CHECKS or CHECKS[kind](node))
             return rules.late[kind](node) if kind in rules.late and kind not in without else node
         except RefusedError:
-            raise NoCounterpartError(given, dialect) from None
+            raise NoCounterpartError(original, dialect) from None
 
     return translate(tree)
 

@@ -50,7 +50,7 @@ def write_compaction(state: CommitState, table: Table, compaction: Compaction) -
     doubles = double_columns(state, table)
     for unit in compaction.units:
         if unit.file is not None:
-            file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))  # see `double_columns`
+            file = without_bounds_of(unit.file, doubles & float_columns(unit.columns))  # see the reason in `double_columns`
             _write_file(state, table, unit, file, compaction.rewrites)
     state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table.table_id)
 
@@ -83,7 +83,7 @@ def _require_unchanged(state: CommitState, table: Table, sources: Sequence[Candi
 
 
 def _write_file(state: CommitState, table: Table, unit: Compacted, file: WrittenFile, rewrites: bool) -> None:
-    """Register the new file of a group. A merged file is visible where the old ones were, a rewritten one from this commit on."""
+    """Register the new file of a group. A merged file begins at the oldest snapshot of the old files, a rewritten one at this commit."""
     entry = FileEntry(
         state.new_file_id(),
         begin_snapshot=state.snapshot_id if rewrites else min(candidate.file.begin_snapshot for candidate in unit.group),

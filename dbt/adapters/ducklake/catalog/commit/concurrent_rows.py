@@ -35,7 +35,7 @@ def concurrent_change(state: CommitState, table: Table, conditions: Sequence[Con
         files = state.connection.execute(select(t.data_file).where(t.data_file.c.table_id == table.table_id, clause)).all()
         if any(prune(state.connection, table, files, clause, retyped, condition) for condition in conditions):
             return change
-    for change, columns, row in _inlined_rows(state, table, history):
+    for change, columns, row in _changed_inlined_rows(state, table, history):
         if any(_may_pass(row, columns, table, condition) for condition in conditions):
             return change
     return None
@@ -47,19 +47,21 @@ def _is_new(state: CommitState) -> ColumnElement[bool]:
 
 
 def _has_lost_rows(state: CommitState, table_id: int) -> ColumnElement[bool]:
-    """Return the condition for files from before the transaction that have ended since, or that have new deletes, inlined or not."""
+    """Return the condition for older files that have ended or got deletes, inlined or not, since the transaction began."""
     start, data, delete = state.base.snapshot, t.data_file, t.delete_file
-    with_file: Select[Any] = select(delete.c.data_file_id).where(
+    with_new_delete_file: Select[Any] = select(delete.c.data_file_id).where(
         delete.c.table_id == table_id, delete.c.delete_file_id >= start.next_file_id
     )
-    lost = [data.c.end_snapshot > start.snapshot_id, data.c.data_file_id.in_(with_file)]
+    lost = [data.c.end_snapshot > start.snapshot_id, data.c.data_file_id.in_(with_new_delete_file)]
     entries = find_delete_table(state.connection, table_id)
     if entries is not None:
         lost.append(data.c.data_file_id.in_(select(entries.c.file_id).where(entries.c.begin_snapshot > start.snapshot_id)))
     return and_(data.c.data_file_id < start.next_file_id, or_(*lost))
 
 
-def _inlined_rows(state: CommitState, table: Table, history: TableHistory) -> Iterator[tuple[str, Sequence[Column], tuple[Any, ...]]]:
+def _changed_inlined_rows(
+    state: CommitState, table: Table, history: TableHistory
+) -> Iterator[tuple[str, Sequence[Column], tuple[Any, ...]]]:
     """Yield ("inserted" or "deleted", columns, values) of the inlined rows that began or ended since the transaction began."""
     start = state.base.snapshot.snapshot_id
     for inlined in inlined_tables(state.connection, table.table_id, history):

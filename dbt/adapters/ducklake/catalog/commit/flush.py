@@ -1,8 +1,8 @@
 """Commit a flush: files replace inlined rows and inlined deletes.
 
 Specification: the page "Flush Inlined Data". Time travel works through the snapshot ids in the files: `begin_snapshot` is the smallest of
-them, `partial_max` the greatest. Rows that concurrent writers have inlined since the flush read the table have a later `begin_snapshot`,
-and stay in the catalog.
+them, `partial_max` the greatest. Concurrent writers may inline more rows after the flush has read the table. Such rows have a later
+`begin_snapshot` and stay in the catalog.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ def write_flush(state: CommitState, table: Table, flush: Flush) -> None:
     """Register the files of a flush and remove their rows and deletes from the catalog.
 
     Args:
-        state: the commit.
+        state: the attempt to commit.
         table: the table's definition, with its id in the catalog.
         flush: the files, and the rows and deletes that they replace.
 
     Raises:
         ConflictError: inlined rows or deletes changed since they were read.
     """
-    _drop_superseded(state, table.table_id)
+    _drop_emptied_tables(state, table.table_id)
     _remove_rows(state, table, flush)
     doubles = double_columns(state, table)
     for flushed in flush.files:
-        exact = replace(flushed, file=without_bounds_of(flushed.file, doubles & float_columns(flushed.columns)))
-        _write_file(state, table, exact)
+        file = without_bounds_of(flushed.file, doubles & float_columns(flushed.columns))  # see the reason in `double_columns`
+        _write_file(state, table, replace(flushed, file=file))
     write_flushed_deletes(state, table, flush)
     added = sum(flushed.file.size_bytes for flushed in flush.files)
-    grown = update(t.table_stats).where(t.table_stats.c.table_id == table.table_id)
-    state.connection.execute(grown.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
+    statement = update(t.table_stats).where(t.table_stats.c.table_id == table.table_id)
+    state.connection.execute(statement.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
     if flush.delete_files or any(flushed.delete_file is not None for flushed in flush.files):
         state.log(Kind.DELETED_FROM_TABLE, table.table_id)
 
@@ -52,7 +52,7 @@ def _remove_rows(state: CommitState, table: Table, flush: Flush) -> None:
     for name, expected in flush.rows.items():
         source = data_table(state.connection, name)
         removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
-        _require(removed == expected, table)
+        _require_unchanged(removed == expected, table)
 
 
 def write_flushed_deletes(state: CommitState, table: Table, flush: Flush) -> None:
@@ -80,17 +80,17 @@ def write_flushed_deletes(state: CommitState, table: Table, flush: Flush) -> Non
     if flush.deletes:
         entries = delete_table(state.connection, table.table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
-        _require(removed >= flush.deletes, table)
+        _require_unchanged(removed >= flush.deletes, table)
 
 
-def _require(condition: bool, table: Table) -> None:
+def _require_unchanged(condition: bool, table: Table) -> None:
     if not condition:
         raise ConflictError(
             f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, so run it again"
         )
 
 
-def _drop_superseded(state: CommitState, table_id: int) -> None:
+def _drop_emptied_tables(state: CommitState, table_id: int) -> None:
     """Drop the inlined-data tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
 
     DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time

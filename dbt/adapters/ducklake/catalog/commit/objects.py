@@ -173,7 +173,7 @@ def _write_table_row(state: CommitState, table: Table) -> None:
 
 
 def _write_partitioning(state: CommitState, table: Table) -> None:
-    """Write a partition spec; a row without keys means unpartitioned. A spec that the table had before still has its keys."""
+    """Write a partition spec; a row without keys means unpartitioned. The catalog still has the keys of an earlier spec."""
     partitioning = table.partitioning
     partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
     state.add(t.partition_info, partition_id=partition_id, table_id=table.table_id, begin_snapshot=state.snapshot_id)
@@ -208,8 +208,8 @@ def _write_sorting(state: CommitState, table: Table) -> None:
 
 def _write_view(state: CommitState, before: View | None, view: View) -> None:
     view_id = state.catalog_id(view.view_id)
-    same = before is not None and replace(before, comment=view.comment, tags=view.tags) == view
-    if not same:
+    unchanged = before is not None and replace(before, comment=view.comment, tags=view.tags) == view
+    if not unchanged:
         if before is not None:
             state.end(t.view, t.view.c.view_id, [view_id])
         state.add(

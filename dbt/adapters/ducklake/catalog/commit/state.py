@@ -51,6 +51,7 @@ class CommitState:
     time: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
     changes: list[Change] = field(default_factory=list)
     _ids: dict[int, int] = field(default_factory=dict)
+    """Staged id → the catalog id that this commit assigned."""
     _rows: dict[MetadataTable, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
@@ -81,7 +82,7 @@ class CommitState:
         """Return the catalog id of an object, without assigning one.
 
         Returns:
-            The id; None if `staged_id` is None, or if it is a staged object that this commit has not written.
+            The id; None if `staged_id` is None, or if this commit has not assigned an id to the staged object.
         """
         return staged_id if staged_id is None or staged_id >= 0 else self._ids.get(staged_id)
 

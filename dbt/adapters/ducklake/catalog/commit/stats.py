@@ -47,11 +47,11 @@ def write_table_stats(state: CommitState, table: Table, stats: TableStats, chang
     )
     leaves = {leaf.column_id: leaf for column in table.columns for leaf in column.walk() if not leaf.children}
     written = [*(file.column_stats for file in files), *(staged.column_stats for staged in changes.inlined)]
-    by_file = [{each.column_id: each for each in column_stats} for column_stats in written]
+    stats_by_id = [{each.column_id: each for each in column_stats} for column_stats in written]
     added = {
         column_id: reduce(
             lambda left, right, leaf=leaf: merge_stats(leaf.type, left, right),  # type: ignore[misc]
-            (each.get(column_id, ColumnStats(column_id)) for each in by_file),
+            (each.get(column_id, ColumnStats(column_id)) for each in stats_by_id),
         )
         for column_id, leaf in leaves.items()
     }
@@ -65,14 +65,15 @@ def without_retyped_bounds(table: Table, changes: RowChanges) -> RowChanges:
     """
     types = {leaf.column_id: leaf.type for leaf in _walk(table)}
 
-    def known(written: Iterable[ColumnStats], columns: Iterable[Column]) -> tuple[ColumnStats, ...]:
+    def without_retyped(written: Iterable[ColumnStats], columns: Iterable[Column]) -> tuple[ColumnStats, ...]:
         retyped = {leaf.column_id for column in columns for leaf in column.walk() if types.get(leaf.column_id, leaf.type) != leaf.type}
         return tuple(_without_bounds(each) if each.column_id in retyped else each for each in written)
 
     files = tuple(
-        replace(staged, file=replace(staged.file, column_stats=known(staged.file.column_stats, staged.columns))) for staged in changes.files
+        replace(staged, file=replace(staged.file, column_stats=without_retyped(staged.file.column_stats, staged.columns)))
+        for staged in changes.files
     )
-    inlined = tuple(replace(staged, column_stats=known(staged.column_stats, staged.columns)) for staged in changes.inlined)
+    inlined = tuple(replace(staged, column_stats=without_retyped(staged.column_stats, staged.columns)) for staged in changes.inlined)
     return replace(changes, files=files, inlined=inlined)
 
 
@@ -83,9 +84,9 @@ def double_columns(state: CommitState, table: Table) -> frozenset[int]:
     of a float32 is not its exact value.
     """
     source = t.column
-    live = (source.c.table_id == table.table_id, source.c.end_snapshot.is_(None), func.lower(source.c.column_type) == "float64")
-    changed: Iterable[int] = state.connection.execute(select(source.c.column_id).where(*live)).scalars()
-    return frozenset({leaf.column_id for leaf in _walk(table) if leaf.type == "float64"} | set(changed))
+    live_doubles = (source.c.table_id == table.table_id, source.c.end_snapshot.is_(None), func.lower(source.c.column_type) == "float64")
+    committed: Iterable[int] = state.connection.execute(select(source.c.column_id).where(*live_doubles)).scalars()
+    return frozenset({leaf.column_id for leaf in _walk(table) if leaf.type == "float64"} | set(committed))
 
 
 def float_columns(columns: Iterable[Column]) -> frozenset[int]:
@@ -123,17 +124,17 @@ def _write_columns(
     rows = state.connection.execute(select(source).where(source.c.table_id == table.table_id)).all() if stats.exists else []
     stored = {row.column_id: row for row in rows}
     new_columns = _new_columns(state, table)
-    rewritten = []
+    replaced = []
     for column_id, leaf in leaves.items():
         before = _before(stored.get(column_id), leaf, stats, column_id in new_columns)
         if column_id in stored:
-            rewritten.append(column_id)
+            replaced.append(column_id)
         if before is None:
             continue
         merged = merge_stats(leaf.type, before, added[column_id])
         if _has_storable_bounds(leaf.type, merged):
             _add(state, table.table_id, merged)
-    state.remove(source, source.c.column_id, rewritten, source.c.table_id == table.table_id)
+    state.remove(source, source.c.column_id, replaced, source.c.table_id == table.table_id)
 
 
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:

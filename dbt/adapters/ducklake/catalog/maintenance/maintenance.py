@@ -54,12 +54,16 @@ class Maintenance:
             return expirable(connection, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
-        """Return the files that were scheduled for deletion before `older_than`, or all if it is None, ordered by when they were."""
+        """Return the files that were scheduled for deletion before `older_than`, or all if it is None, ordered by `scheduled_at`.
+
+        Raises:
+            LakeError: a row is damaged.
+        """
         source = t.files_scheduled_for_deletion
-        scheduled = self.database.dialect.comparable_timestamp(source.c.schedule_start)
-        query = select(source).order_by(scheduled, source.c.data_file_id)
+        scheduled_at = self.database.dialect.comparable_timestamp(source.c.schedule_start)
+        query = select(source).order_by(scheduled_at, source.c.data_file_id)
         if older_than is not None:
-            query = query.where(scheduled < literal(older_than, t.Timestamp()))
+            query = query.where(scheduled_at < literal(older_than, t.Timestamp()))
         with self.database.reading() as connection:
             return [
                 ScheduledFile(row.data_file_id, resolve(self.data_path, row.path, row.path_is_relative), row.path, row.schedule_start)
@@ -91,7 +95,8 @@ class Maintenance:
 
     def known_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads or that are scheduled for deletion."""
-        return self.needed_files() | self._paths(scheduled_paths)  # in this order: a file can become scheduled between the two
+        # In this order: if a file becomes scheduled between the two reads, the other order would miss it.
+        return self.needed_files() | self._paths(scheduled_paths)
 
     def schema_directories(self) -> set[str]:
         """Return the directories of all schemas in the catalog, including ended ones."""

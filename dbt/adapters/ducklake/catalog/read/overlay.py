@@ -24,7 +24,7 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, fi
         next_row_id: the row id of the first staged row, if no concurrent writer inserts.
 
     Raises:
-        ConflictError: concurrent maintenance moved rows that the transaction deletes.
+        ConflictError: rows that the transaction deletes have moved, or their files have deletes that its staged delete files lack.
     """
     rows, history = CommittedRows((), ()), EMPTY_HISTORY
     if table.table_id >= 0:
@@ -55,9 +55,9 @@ def rows_moved(table: Table) -> ConflictError:
 
 
 def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, changes: RowChanges) -> bool:
-    """Return whether rows that the transaction deletes, or deleted rows of their files, are no longer where the transaction found them.
+    """Return whether rows that the transaction deletes have moved, or whether their files have deletes that its delete files lack.
 
-    Merging files and flushing inlined rows move rows at all snapshots, so their deletes would not apply where the rows are now.
+    Merging files and flushing inlined rows move rows at every snapshot, so the staged deletes would miss the moved rows.
     """
     if changes.delete_files and any(_has_other_deletes(base, each, changes) for each in rows.files):
         return True
@@ -71,7 +71,7 @@ def _has_moved_rows(base: SnapshotReader, table: Table, rows: CommittedRows, cha
 
 
 def _has_other_deletes(base: SnapshotReader, file: DataFile, changes: RowChanges) -> bool:
-    """Return whether a file has deleted rows that its staged delete file does not contain: its commit would make them live again.
+    """Return whether a file has deleted rows that its staged delete file does not contain. Committing it would make those rows live again.
 
     A concurrent flush may have moved inlined deletes to a delete file. With `publish: run`, another node may have staged the delete file at
     an earlier snapshot than ours. A delete file that is newer than our snapshot adds no deletes to this snapshot.
@@ -79,8 +79,8 @@ def _has_other_deletes(base: SnapshotReader, file: DataFile, changes: RowChanges
     staged = changes.delete_files.get(file.data_file_id)
     if staged is None or staged.file.earlier is None:
         return False
-    earlier, present = staged.file.earlier, file.delete_file
-    is_other = present is not None and earlier.delete_file_id != present.delete_file_id < base.snapshot.next_file_id
+    earlier, current = staged.file.earlier, file.delete_file
+    is_other = current is not None and earlier.delete_file_id != current.delete_file_id < base.snapshot.next_file_id
     return is_other or not set(earlier.inlined).issubset(file.inlined_deletes)
 
 

@@ -14,7 +14,7 @@ from ..store.inlined import registered, with_rows
 from ..store.row_rules import checked
 
 _MIN_ROWS = 10_000
-"""Files with fewer rows are mostly overhead."""
+"""`row_bytes` ignores files with fewer rows, because they are mostly overhead."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def next_row_id(database: Database, table_id: int) -> int:
 
 
 def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
-    """Return the average size of a row in the data files of a table without footers, in bytes; None if it has too few rows."""
+    """Return the average size in bytes of a row in a table's data files, footers excluded; None if no file has `_MIN_ROWS` rows."""
     data = t.data_file
     totals = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
     query = totals.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, t.visible(data, snapshot_id))

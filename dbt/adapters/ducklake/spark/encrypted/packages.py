@@ -11,14 +11,14 @@ from .duckdb_files import INSTALL, INSTALL_SAME_VERSION
 _PACKAGES = {"duckdb": "duckdb", "duckdb_extension_httpfs": "duckdb-extension-httpfs", "cryptography": "cryptography"}
 """Module → the package that has it."""
 _SAME_VERSION = ("duckdb", "duckdb-extension-httpfs")
-"""The packages of which DuckDB loads only the same version as its own."""
+"""The packages that must have the same version: DuckDB loads no extension of another version."""
 
 
 def require_packages() -> None:
     """Require the packages that read and write encrypted files.
 
     Raises:
-        ConfigurationError: a package is missing, or DuckDB's extension is of another version.
+        ConfigurationError: a package is missing, or DuckDB's extension has another version than DuckDB.
     """
     missing = [package for module, package in _PACKAGES.items() if importlib.util.find_spec(module) is None]
     if missing:

@@ -72,7 +72,8 @@ class FileReader:
         Raises:
             SparkMustReadError: there are too many rows with the keys, or Spark must read the file.
         """
-        if None in self._names or _has_old_dates(self._parquet.metadata.metadata or {}):
+        has_column_without_id = None in self._names
+        if has_column_without_id or _has_old_dates(self._parquet.metadata.metadata or {}):
             raise SparkMustReadError
         first = 0
         for index, group in enumerate(self._row_groups()):
@@ -94,10 +95,10 @@ class FileReader:
         if not found:
             return
         rows, positions = pa.concat_tables([keys for keys, _ in found]), pa.concat_arrays([each for _, each in found])
-        others = self._other_names()
-        if others:
-            more = self._rows_at(index, others, positions)
-            rows = pa.Table.from_arrays([*rows.columns, *more.columns], schema=pa.schema([*rows.schema, *more.schema]))
+        other_names = self._other_names()
+        if other_names:
+            others = self._rows_at(index, other_names, positions)
+            rows = pa.Table.from_arrays([*rows.columns, *others.columns], schema=pa.schema([*rows.schema, *others.schema]))
         yield self._with_lineage(rows, pc.add(positions, first))
 
     def _rows_at(self, index: int, names: list[str], positions: pa.Array) -> pa.Table:

@@ -130,14 +130,14 @@ def copied_pairs(
     if found is None:
         return None
     try:
-        of_source, of_target = source.rows.take(found.column("s")), target.rows.take(found.column("t"))
+        source_rows, target_rows = source.rows.take(found.column("s")), target.rows.take(found.column("t"))
     except pa.ArrowException:  # more bytes than a column can have
         return None
     pairs = {ACTION: pa.array([0 if matched else None] * found.num_rows, pa.int32())}
-    pairs |= {name: of_target.column(name) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)}
-    pairs[SOURCE_ROW] = of_source.column(SOURCE_ROW)
+    pairs |= {name: target_rows.column(name) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)}
+    pairs[SOURCE_ROW] = source_rows.column(SOURCE_ROW)
     if _updates(matched):
-        pairs |= {each.name: (of_target if each.name in kept else of_source).column(each.name) for each in columns}
+        pairs |= {each.name: (target_rows if each.name in kept else source_rows).column(each.name) for each in columns}
     return pa.table(pairs)
 
 

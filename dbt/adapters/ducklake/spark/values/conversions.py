@@ -238,7 +238,7 @@ def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
     return _instant_to_naive(value, final).cast("string")
 
 
-def _midnight(value: SparkColumn) -> SparkColumn:
+def _micros_at_midnight(value: SparkColumn) -> SparkColumn:
     """Return the microseconds since 1970 at the start of a day; those of infinity for an infinite date."""
     days = F.unix_date(value).cast("bigint")
     infinite = F.when(days > 0, F.lit(INFINITY_MICROS)).otherwise(F.lit(-INFINITY_MICROS))
@@ -246,12 +246,12 @@ def _midnight(value: SparkColumn) -> SparkColumn:
 
 
 def _date_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
-    return _micros_to_naive(_midnight(value))
+    return _micros_to_naive(_micros_at_midnight(value))
 
 
 def _date_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
     """Convert a date to midnight UTC, independent of the session's time zone."""
-    return F.timestamp_micros(_midnight(value))
+    return F.timestamp_micros(_micros_at_midnight(value))
 
 
 def _micros_to_zoned_time(value: SparkColumn, _final: DataType) -> SparkColumn:
@@ -287,8 +287,8 @@ def _long_clock(millis: SparkColumn) -> SparkColumn:
     """Format milliseconds like `_clock`, but with hours of any number of digits."""
     hours = F.floor(millis / F.lit(3_600_000))
     tail = F.substring(_clock(F.pmod(millis, F.lit(3_600_000)) * F.lit(1000)), 3, 100)  # without the two digits of the hours
-    shown = F.when(hours < 10, F.concat(F.lit("0"), hours.cast("string"))).otherwise(hours.cast("string"))
-    return F.concat(shown, tail)
+    hours_text = F.when(hours < 10, F.concat(F.lit("0"), hours.cast("string"))).otherwise(hours.cast("string"))
+    return F.concat(hours_text, tail)
 
 
 def _counted(number: SparkColumn, unit: str) -> SparkColumn:
