@@ -30,6 +30,7 @@ from dbt.adapters.ducklake.session import connect
 
 COLUMNS = 10
 SMALL = (50, 200)
+"""Relations and snapshots of the small lake."""
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -66,11 +67,12 @@ def fill(url: str, relations: int, snapshots: int) -> None:
     snapshots = max(snapshots, relations)
 
     def created(relation: int) -> int:
+        """Return the id of the snapshot that creates a relation."""
         return relation - 99
 
     with engine.begin() as connection:
         connection.execute(text("DELETE FROM ducklake_snapshot WHERE snapshot_id > 0"))
-        last = {"schema_version": relations, "next_catalog_id": 100 + relations, "next_file_id": snapshots + 10}
+        next_ids = {"next_catalog_id": 100 + relations, "next_file_id": snapshots + 10}
         insert(
             connection,
             "ducklake_snapshot",
@@ -78,8 +80,8 @@ def fill(url: str, relations: int, snapshots: int) -> None:
                 {
                     "snapshot_id": n,
                     "snapshot_time": (START + timedelta(minutes=n)).isoformat(" "),
-                    **last,
                     "schema_version": min(n, relations),
+                    **next_ids,
                 }
                 for n in range(1, snapshots + 1)
             ),
@@ -188,7 +190,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
 
 
 def ways(url: str, size: str) -> dict[str, Callable[[int], object]]:
-    """Return title → the work to measure. Each opens the lake again, so that no cache is shared.
+    """Return the work to measure by title. Each piece opens the lake again, so that no cache is shared.
 
     Args:
         url: the catalog.
@@ -211,14 +213,14 @@ def ways(url: str, size: str) -> dict[str, Callable[[int], object]]:
 
     def create(catalog: LakeCatalog) -> object:
         catalog.begin().find("s1", "relation_101")  # loads the definitions, as a dbt run does first
-        found = []
+        commits = []
         for _ in range(3):
             transaction = catalog.begin()
             schema = transaction.schema("s1")
             assert schema is not None
             transaction.objects.new_table(schema, f"new_{new_uuid()}", (Column(1, "a", "int32"),))
-            found.append(transaction.commit())
-        return found
+            commits.append(transaction.commit())
+        return commits
 
     def plan(catalog: LakeCatalog) -> object:
         reader = catalog.reader()

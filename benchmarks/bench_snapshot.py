@@ -1,4 +1,4 @@
-"""dbt snapshots in one process: the seconds of the snapshot's node, for a few rows and for many, with changes and without.
+"""dbt snapshots in one process: how many seconds the snapshot's node takes, for a few rows and for many, with changes and without.
 
 The first two runs of each snapshot are printed separately: the first one creates the table. At the end the number of versions is compared
 with the number of changes.
@@ -36,7 +36,12 @@ def write_project(folder: Path, sizes: dict[str, tuple[int, int]]) -> None:
 
 
 def snapshot(day: int, name: str) -> float:
-    """Run `dbt snapshot` and return the seconds of the node."""
+    """Run `dbt snapshot` in the current folder and return how many seconds the node took.
+
+    Args:
+        day: the value of `var('day')`: a new day changes every nth row.
+        name: the snapshot to run.
+    """
     from dbt.cli.main import dbtRunner
 
     arguments = ["snapshot", "--profiles-dir", ".", "--project-dir", ".", "--log-level", "none", "--vars", f"day: {day}", "--select", name]
@@ -68,7 +73,7 @@ def main() -> None:
 
 
 def check_versions(rows: int, changed: int, days: int, name: str) -> None:
-    """Require that each change made one version."""
+    """Require that the first run made one version of each row, and each later day one more of each changed row."""
     from dbt.adapters.ducklake.session import connect
 
     with connect("sqlite:///lake.sqlite") as lake:

@@ -1,8 +1,8 @@
-"""DuckDB commits a transaction that it began before our commit: it must find the conflict, because its checks decide then.
+"""DuckDB commits a transaction that it began before our commit. Only DuckDB's own checks can find the conflict, because it commits second.
 
-DuckDB's matrix of conflicts lets some of these pairs pass, so our commits log an insert too (`format.changes`). With a catalog in
-SQLite the pairs do not occur: DuckDB's transaction locks the file from its first statement to its end. (In one process the lock would
-not hold, because two copies of SQLite do not see each other's locks.)
+These checks miss some conflicts, so our commits also log an insert, a guard (`format.changes`). The tests need PostgreSQL: with a catalog in
+SQLite, DuckDB's transaction locks the file from its first statement to its end. (In one process the lock would not hold, because two
+copies of SQLite do not see each other's locks.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def one_file_with_a_delete_file(both: Both) -> None:
     both.duckdb("DELETE FROM t WHERE i < 20")
 
 
-def one_file_with_both(both: Both) -> None:
+def one_file_with_both_kinds_of_deletes(both: Both) -> None:
     one_file_with_a_delete_file(both)
     both.duckdb("DELETE FROM t WHERE i = 20")
 
@@ -59,7 +59,7 @@ CASES: list[tuple[Prepare, str, str]] = [
     (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i = 1"),
     (one_file_with_a_delete_file, "DELETE FROM t WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
     (one_file_with_a_delete_file, "UPDATE t SET i = 100 WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
-    (one_file_with_both, "DELETE FROM t WHERE i = 21", "CALL ducklake_flush_inlined_data('lake', table_name => 't')"),
+    (one_file_with_both_kinds_of_deletes, "DELETE FROM t WHERE i = 21", "CALL ducklake_flush_inlined_data('lake', table_name => 't')"),
     (two_files, "CALL merge_adjacent_files(table_name => 't')", "DELETE FROM t WHERE i = 3"),
     (two_files, "CALL merge_adjacent_files(table_name => 't')", "UPDATE t SET i = 100 WHERE i = 3"),
     (one_file_with_a_delete_file, "CALL rewrite_data_files(table_name => 't', delete_threshold => 0.1)", "DELETE FROM t WHERE i = 30"),
@@ -67,7 +67,7 @@ CASES: list[tuple[Prepare, str, str]] = [
 
 
 @pytest.mark.parametrize(("prepare", "ours", "theirs"), CASES, ids=[f"{each[1].split('(')[0]}, {each[2].split('(')[0]}" for each in CASES])
-def test_duckdb_refuses_or_its_change_is_whole(both: Both, prepare: Prepare, ours: str, theirs: str) -> None:
+def test_duckdb_refuses_its_commit_and_can_repeat_its_change(both: Both, prepare: Prepare, ours: str, theirs: str) -> None:
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
     prepare(both)
     both.duckdb("BEGIN")
@@ -94,7 +94,7 @@ def test_a_guard_is_no_insert_in_the_history(both: Both) -> None:
     assert both.session.execute("SELECT changes FROM lake.history('t') LIMIT 1").fetch() == [(["merge files"],)]
 
 
-ROWS = [
+ROW_CHANGES = [
     "INSERT INTO t VALUES (100, 1, 'x')",
     "INSERT INTO t SELECT i + 200, k, v FROM t WHERE i < 30",
     "DELETE FROM t WHERE i = {a}",
@@ -112,24 +112,24 @@ MAINTENANCE = {
         "CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.05)",
     ),
 }
-"""Statements that change no rows: ours and DuckDB's."""
+"""Name → our statement and DuckDB's; they change no rows."""
 MERGE = (
     "MERGE INTO t USING (SELECT {a} AS i, 'm' AS v UNION ALL SELECT {b}, 'm') s ON t.i = s.i "
     "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (i, k, v) VALUES (s.i, 8, s.v)"
 )
 OURS = [
-    *ROWS,
+    *ROW_CHANGES,
     *MAINTENANCE,
     "TRUNCATE TABLE t",
     MERGE,
 ]
 LOCK_SECONDS = 5
-"""On PostgreSQL, a flush of DuckDB locks the rows of the inlined-data table until its commit, so that a change of them waits."""
+"""How long our statements may wait: on PostgreSQL, DuckDB's flush locks the rows of the inlined-data table until its commit."""
 ROUNDS = 250 if FULL_MATRIX else 12
 
 
 def rows_after(statements: Iterable[str]) -> list[tuple[Any, ...]]:
-    """Return the rows that plain DuckDB has after statements."""
+    """Return the rows that a table of plain DuckDB, without a lake, has after these statements."""
     with duckdb.connect() as model:
         model.execute("CREATE TABLE t (i BIGINT, k BIGINT, v VARCHAR)")
         for statement in statements:
@@ -143,12 +143,12 @@ def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: i
     """The rows are those of one of the two orders, or of ours alone if DuckDB refuses its transaction."""
     chance = random.Random(seed)
 
-    def chosen(kinds: Sequence[str], count: int) -> list[str]:
-        found = []
-        for kind in chance.choices(kinds, k=count):
+    def chosen(templates: Sequence[str], count: int) -> list[str]:
+        statements = []
+        for template in chance.choices(templates, k=count):
             a = chance.randint(0, 59)
-            found.append(kind.format(a=a, b=a + chance.choice([1, 5, 15]), c=chance.randint(0, 3)))
-        return found
+            statements.append(template.format(a=a, b=a + chance.choice([1, 5, 15]), c=chance.randint(0, 3)))
+        return statements
 
     def run(statements: Sequence[str]) -> None:
         for statement in statements:
@@ -159,9 +159,9 @@ def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: i
         both.duckdb("CREATE OR REPLACE TABLE t (i BIGINT, k BIGINT, v VARCHAR)")
         starts = [0, 20, 40][: chance.randint(1, 3)]
         before = [f"INSERT INTO t SELECT range, range % 4, 'a' FROM range({low}, {low + 20})" for low in starts]
-        before += chosen([*ROWS[:-1], "flush"], chance.randint(0, 3))
+        before += chosen([*ROW_CHANGES[:-1], "flush"], chance.randint(0, 3))
         ours = chosen(OURS, chance.randint(1, 2))
-        theirs = chosen(ROWS, chance.randint(1, 2)) if chance.random() < 0.8 else chosen(["flush", "merge files"], 1)
+        theirs = chosen(ROW_CHANGES, chance.randint(1, 2)) if chance.random() < 0.8 else chosen(["flush", "merge files"], 1)
         for statement in before:
             both.duckdb(MAINTENANCE.get(statement, ("", statement))[1])
         both.duckdb("BEGIN")

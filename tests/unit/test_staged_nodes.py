@@ -38,6 +38,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
 
 
 def build(lake: Lake, name: str) -> None:
+    """Create the table of a node in the node's transaction."""
     with lake.session() as session:
         session.node = lambda: name
         session.set_commit_message(None, name)
@@ -143,7 +144,7 @@ LOGGING = {
 
 
 def log(lake: Lake, name: str, seen: int) -> None:
-    """Append a row to the log in the transaction of a node, as `INSERT INTO log SELECT count(*) FROM log` does."""
+    """Append a row to the log in the transaction of a node, which reads `seen` rows, as `INSERT INTO log SELECT count(*) FROM log` does."""
     with lake.session() as session:
         session.node = lambda: name
         session.set_commit_message(None, name)

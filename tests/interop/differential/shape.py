@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.format.objects import Table, View
 from dbt.adapters.ducklake.format.types import DataType, Field, data_type_of
 from dbt.adapters.ducklake.session import LakeSession
 
-from .values import of_duckdb
+from .values import parse_duckdb_type
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def of_duckdb_side(duck: duckdb.DuckDBPyConnection) -> Shape:
         "JOIN duckdb_tables() t ON t.database_name = c.database_name AND t.schema_name = c.schema_name AND t.table_name = c.table_name "
         "WHERE c.database_name = 'lake' ORDER BY column_index"
     ).fetchall():
-        columns.setdefault((schema, table), []).append(ColumnShape(column, _plain(of_duckdb(kind)), nullable))
+        columns.setdefault((schema, table), []).append(ColumnShape(column, _plain(parse_duckdb_type(kind)), nullable))
     views = duck.execute(
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'lake' AND NOT internal ORDER BY ALL"
     ).fetchall()

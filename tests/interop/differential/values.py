@@ -1,6 +1,6 @@
-"""The column types of a run, and values of them in the SQL of each side.
+"""The column types of a run, and random values of these types in the SQL of each side.
 
-A value is a neutral Python value; `literal` converts it to SQL. Sets of values are small, so that conditions match rows.
+A value is a neutral Python value; `literal` converts it to SQL. Each type has few values, so that conditions match rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DUCKDB_NAMES = {
     "uuid": "UUID",
     "json": "JSON",
 }
-_OF_DUCKDB = {name.lower(): stored for stored, name in _DUCKDB_NAMES.items()} | {"timestamp with time zone": "timestamptz"}
+_STORED_NAMES = {name.lower(): stored for stored, name in _DUCKDB_NAMES.items()} | {"timestamp with time zone": "timestamptz"}
 _TEXTS = ("", "a", "b", "it's", 'say "x"', "back\\slash", "ä€😀", "NULL", "a,b", "line\nbreak", "z" * 200)
 _POOLS: dict[str, Sequence[Value]] = {
     "boolean": (True, False),
@@ -58,7 +58,7 @@ _NESTED = (
     DataType("list", (Field("element", DataType("struct", (Field("x", INT), Field("y", TEXT)))),)),
 )
 _LEAVES = (
-    *(DataType(name) for name in ("int32", "int64", "varchar", "varchar", "int32")),
+    *(DataType(name) for name in ("int32", "int64", "varchar", "varchar", "int32")),  # again below, so that they are more frequent
     *(DataType(name) for name in _DUCKDB_NAMES),
     DataType("decimal(9,2)"),
     DataType("decimal(20,3)"),
@@ -77,11 +77,12 @@ PROMOTIONS = {
 
 
 def any_type(rng: random.Random) -> DataType:
+    """Return a random type."""
     return rng.choice(_NESTED) if rng.random() < 0.2 else rng.choice(_LEAVES)
 
 
 def value(rng: random.Random, kind: DataType, nulls: float = 0.15) -> Value:
-    """Return a value of a type; None is NULL."""
+    """Return a random value of a type; None, with the probability `nulls`, is NULL."""
     if rng.random() < nulls:
         return None
     match kind.name, kind.fields:
@@ -102,10 +103,10 @@ def value(rng: random.Random, kind: DataType, nulls: float = 0.15) -> Value:
 
 
 def constant(rng: random.Random, kind: DataType) -> Value:
-    """Return a value to compare a column with, not NULL.
+    """Return a random value to compare a column with, not NULL.
 
-    It is a whole number if the column may once have had a type with fewer fraction digits, because DuckDB rounds the constant to that type
-    for the files of that time: see `test_found_faults`.
+    It is a whole number if the column may once have had a type with fewer fraction digits: DuckDB rounds the constant to that type for the
+    files that were written with it, see `test_found_faults`.
     """
     if kind.name == "float64" or kind.name.startswith("decimal"):
         return rng.randrange(-20, 100)
@@ -113,6 +114,7 @@ def constant(rng: random.Random, kind: DataType) -> Value:
 
 
 def _plain(rng: random.Random, kind: DataType) -> Value:
+    """Return a random value, not NULL; a text has no quotes and backslashes."""
     if kind.name == "varchar":
         return rng.choice(("a", "b b", "ä"))
     return value(rng, kind, 0)
@@ -123,23 +125,23 @@ def literal(kind: DataType, given: Value, dialect: Dialect) -> str:
     name = type_text(kind, dialect)
     if given is None:
         return f"CAST(NULL AS {name})"
-    duck = dialect == "duckdb"
+    for_duckdb = dialect == "duckdb"
     match kind.name, kind.fields:
         case "list", (element,):
             inside = ", ".join(literal(element.type, item, dialect) for item in given)
-            return f"CAST({f'[{inside}]' if duck else f'array({inside})'} AS {name})"
+            return f"CAST({f'[{inside}]' if for_duckdb else f'array({inside})'} AS {name})"
         case "map", (key, item):
             pairs = [(literal(key.type, k, dialect), literal(item.type, v, dialect)) for k, v in given.items()]
-            inside = ", ".join(f"{k}: {v}" if duck else f"{k}, {v}" for k, v in pairs)
-            return f"CAST({f'MAP {{{inside}}}' if duck else f'map({inside})'} AS {name})"
+            inside = ", ".join(f"{k}: {v}" if for_duckdb else f"{k}, {v}" for k, v in pairs)
+            return f"CAST({f'MAP {{{inside}}}' if for_duckdb else f'map({inside})'} AS {name})"
         case "struct", fields:
             texts = [(quoted(f.name), literal(f.type, item, dialect)) for f, item in zip(fields, given, strict=True)]
-            inside = ", ".join(f"{k}: {v}" if duck else f"{k}, {v}" for k, v in texts)
-            return f"CAST({f'{{{inside}}}' if duck else f'named_struct({inside})'} AS {name})"
+            inside = ", ".join(f"{k}: {v}" if for_duckdb else f"{k}, {v}" for k, v in texts)
+            return f"CAST({f'{{{inside}}}' if for_duckdb else f'named_struct({inside})'} AS {name})"
         case "boolean", _:
             return str(given).lower()
         case "blob", _:
-            return f"from_hex('{given}')" if duck else f"X'{given}'"
+            return f"from_hex('{given}')" if for_duckdb else f"X'{given}'"
         case "timestamptz", _:
             return f"CAST('{given}+00:00' AS {name})"
         case _:
@@ -162,11 +164,11 @@ def type_text(kind: DataType, dialect: Dialect) -> str:
 
 
 def defined_type(kind: DataType, dialect: Dialect) -> str:
-    """Return a type as one side writes it in a column definition, where ours accepts DuckLake's own names."""
+    """Return a type as one side writes it in a column definition, where our side also accepts DuckLake's names."""
     if dialect == "duckdb":
         return duckdb_name(kind)
-    own = {"uint32": "UINTEGER", "uuid": "UUID", "json": "JSON"}
-    return own.get(kind.name) or spark_name(kind)
+    ducklake_names = {"uint32": "UINTEGER", "uuid": "UUID", "json": "JSON"}
+    return ducklake_names.get(kind.name) or spark_name(kind)
 
 
 def duckdb_name(kind: DataType) -> str:
@@ -181,20 +183,20 @@ def duckdb_name(kind: DataType) -> str:
             return _DUCKDB_NAMES.get(kind.name) or kind.name.upper()
 
 
-def of_duckdb(text: str) -> DataType:
-    """Return the type for a name that `duckdb_columns()` returns."""
-    return _of_duckdb_type(duckdb.sqltype(text))
+def parse_duckdb_type(text: str) -> DataType:
+    """Return the type with a name as `duckdb_columns()` shows it."""
+    return _stored_type(duckdb.sqltype(text))
 
 
-def _of_duckdb_type(kind: Any) -> DataType:
+def _stored_type(kind: Any) -> DataType:
     match kind.id:
         case "list":
-            return DataType("list", (Field("element", _of_duckdb_type(kind.children[0][1])),))
+            return DataType("list", (Field("element", _stored_type(kind.children[0][1])),))
         case "map" | "struct":
-            return DataType(kind.id, tuple(Field(name, _of_duckdb_type(child)) for name, child in kind.children))
+            return DataType(kind.id, tuple(Field(name, _stored_type(child)) for name, child in kind.children))
         case "decimal":
             (_, precision), (_, scale) = kind.children
             return DataType(f"decimal({precision},{scale})")
         case _:
             name = str(kind).lower()
-            return DataType(_OF_DUCKDB.get(name, name))
+            return DataType(_STORED_NAMES.get(name, name))

