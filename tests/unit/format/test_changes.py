@@ -52,8 +52,9 @@ def test_kinds_are_read_in_any_case_and_by_their_older_names() -> None:
     assert parse_changes("compacted_table:1")[0].kind is Kind.REWRITE_DELETE
 
 
-def test_unknown_kinds_are_read_and_never_written() -> None:
-    unknown = parse_changes("teleported_table:1")
+@pytest.mark.parametrize("entry", ["teleported_table:1", "inserted_into_table:²"])
+def test_unknown_kinds_are_read_and_never_written(entry: str) -> None:
+    unknown = parse_changes(entry)
     assert unknown[0].kind is Kind.UNKNOWN
     with pytest.raises(ValueError, match="unknown kind"):
         format_changes(unknown)

@@ -60,7 +60,13 @@ def test_a_share_outside_its_range_is_refused_when_it_is_read(value: str) -> Non
         Options.of([StoredOption("rewrite_delete_threshold", value)]).rewrite_threshold()
 
 
-@pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("parquet_version", "V3")])
+@pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("target_file_size", "²"), ("parquet_version", "V3")])
 def test_the_error_names_an_invalid_stored_value(key: str, value: str) -> None:
-    with pytest.raises(LakeError, match=key):
+    with pytest.raises(LakeError, match=rf"{key}.*'{value}'.*set it again"):
         Options.of([StoredOption(key, value)]).write_options()
+
+
+@pytest.mark.parametrize("value", ["-1", "ten", "²"])
+def test_an_invalid_limit_of_inlined_rows_is_refused_when_it_is_read(value: str) -> None:
+    with pytest.raises(LakeError, match=rf"data_inlining_row_limit.*'{value}'.*set it again"):
+        Options.of([StoredOption("data_inlining_row_limit", value)]).inlining_row_limit(10)

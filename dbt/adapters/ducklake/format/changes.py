@@ -4,11 +4,12 @@ Specification: the table `ducklake_snapshot_changes`. The text is a comma-separa
 or for a creation a name in double quotes (`"schema"` or `"schema"."name"`, with quotes inside doubled). Kinds are read ignoring case.
 DuckDB refuses to open a lake with an unknown kind, so we write only the kinds in `Kind`.
 
-After the entries of a snapshot that deletes rows from files or compacts files we write guards: an `inserted_into_table` for each such table
-without an insert. DuckDB compares a delete that it began before with our inserts. But it does not always compare it with our deletes and
-compactions: not if it inlines the delete, and not if our delete file replaces another or begins at an earlier snapshot. It would commit a
-second delete of a row, a second delete file, or deletes of a file that no longer exists. Then it counts wrong, or cannot read the table.
-A guard is known by its place, because DuckDB, as we, writes inserts before deletes and compactions.
+A snapshot of ours that deletes rows from files or compacts files has guards at the end of the text: an `inserted_into_table` for each
+such table without an insert. A guard makes DuckDB refuse a concurrent delete from the table. DuckDB compares its delete with our inserts,
+but not always with our deletes and compactions: not if it inlines the delete, and not if our delete file replaces another or begins at an
+earlier snapshot. Without the guard it would commit a second delete of a row, a second delete file, or deletes of a file that no longer
+exists. Then it counts wrong, or cannot read the table. Both DuckDB and we write inserts before deletes and compactions, so an
+`inserted_into_table` after one of these is a guard.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def _parse_entry(entry: str) -> Change:
     if kind in CREATIONS:
         parts = [_unquote(part) for part in _split(value, ".")]
         return Change(kind, schema=parts[0] if parts else "", name=parts[1] if len(parts) > 1 else None)
-    if kind is Kind.UNKNOWN or not value.strip().isdigit():
+    if kind is Kind.UNKNOWN or not value.strip().isdecimal():
         return Change(Kind.UNKNOWN, name=entry)
     return Change(kind, int(value))
 

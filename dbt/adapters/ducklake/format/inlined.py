@@ -94,7 +94,7 @@ def _decimal(value: Any, stored: str) -> Decimal:
     number = Decimal(_text(value)) if not isinstance(value, Decimal) else value
     _, _, parameters = stored.partition(",")
     scale = parameters.strip(" )")
-    return number.quantize(Decimal(1).scaleb(-int(scale)), context=_PRECISE) if scale.isdigit() else number
+    return number.quantize(Decimal(1).scaleb(-int(scale)), context=_PRECISE) if scale.isdecimal() else number
 
 
 def _blob(value: Any) -> bytes:

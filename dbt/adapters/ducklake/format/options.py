@@ -103,7 +103,7 @@ class Options:
             LakeError: the stored value is not a whole number.
         """
         value = self.stored("data_inlining_row_limit", schema_id=schema_id, table_id=table_id)
-        if value is not None and not value.strip().isdigit():
+        if value is not None and not value.strip().isdecimal():
             raise LakeError(f"option data_inlining_row_limit of the lake has the value {value!r}, not a whole number; set it again")
         return default if value is None else int(value)
 
@@ -139,13 +139,14 @@ class Options:
 
         def number(key: str) -> int | None:
             value = text(key)
-            if value is not None and not value.strip().isdigit():
+            if value is not None and not value.strip().isdecimal():
                 raise LakeError(f"option {key} of the lake has the value {value!r}, not a whole number; set it again")
             return None if value is None else int(value)
 
-        version = (text("parquet_version") or "V1").strip().upper().removeprefix("V")
+        stored_version = text("parquet_version") or "V1"
+        version = stored_version.strip().upper().removeprefix("V")
         if version not in ("1", "2"):
-            raise LakeError(f"option parquet_version of the lake has the value {version!r}; it can be V1 or V2")
+            raise LakeError(f"option parquet_version of the lake has the value {stored_version!r}, not V1 or V2; set it again")
         group_rows = number("parquet_row_group_size") or None
         group_bytes = number("parquet_row_group_size_bytes")
         encrypted = truth(self.get("encrypted"))

@@ -204,9 +204,9 @@ class _TypeParser:
         arguments: list[int] = []
         while True:
             word = self._take("word")
-            if not (word.isdigit() or word.lower() == "max"):
+            if not (word.isdecimal() or word.lower() == "max"):
                 raise self._error(f"{word!r} is not a number")
-            arguments.append(int(word) if word.isdigit() else 0)
+            arguments.append(int(word) if word.isdecimal() else 0)
             if self._expect(",", ")") == ")":
                 return arguments
 

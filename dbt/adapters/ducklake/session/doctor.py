@@ -222,7 +222,7 @@ def master_address(url: str) -> list[tuple[str, int]]:
         return []
     found = []
     for each in rest.partition("/")[0].partition(";")[0].split(","):
-        host, _, port = each.rpartition(":") if each.rpartition(":")[2].isdigit() else (each, "", "")
+        host, _, port = each.rpartition(":") if each.rpartition(":")[2].isdecimal() else (each, "", "")
         found.append((host.strip("[]"), int(port or default)))
     return found
 

@@ -37,7 +37,7 @@ def _limits() -> list[int]:
                 text = CGROUPS.joinpath(file[0], *part.parts[1:], file[1]).read_text("ascii").strip()
             except OSError:  # a container does not see the groups above its own
                 continue
-            if text.isdigit():  # otherwise `max`
+            if text.isdecimal():  # otherwise `max`
                 found.append(int(text))
     return found
 
