@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from timing import in_turn, report
+from timing import in_turn, report, require_equal
 
 from dbt.adapters.ducklake.session import connect
 
@@ -27,6 +27,7 @@ NESTED = """
            named_struct('x', id, 'y', sha1(cast(id AS string))) AS point
     FROM range({rows})
 """
+SUMMARY = "SELECT count(*), sum(cast(xxhash64(to_json(struct(*))) AS decimal(38, 0))) FROM {table}"
 
 
 def main() -> None:
@@ -60,6 +61,12 @@ def main() -> None:
                 }
                 times = in_turn(ways, options.rounds)
                 report(f"CTAS of {options.rows:,} rows, {title}", times, baseline="Spark, write.parquet")
+                tables = {
+                    "Spark, write.parquet": f"parquet.`{folder}/raw`",
+                    "Spark, CTAS as dbt-spark sends it": "spark_catalog.default.plain",
+                }
+                rows = {way: spark.sql(SUMMARY.format(table=table)).collect() for way, table in tables.items()}
+                require_equal(title, rows | {"dbt-ducklake, CTAS": lake.execute(SUMMARY.format(table="t")).fetch()})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -13,7 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from timing import report
+import duckdb
+from timing import report, require_equal
 
 COMMANDS = ("parse", "ls", "compile", "run", "docs generate")
 CHAIN = 10
@@ -48,6 +49,18 @@ def seconds_of(folder: Path, command: str) -> float:
     return taken
 
 
+def rows_of(folder: Path, models: int) -> list[tuple[int, int, str, int]]:
+    """Return the number of each table, and its row."""
+    tables = " UNION ALL ".join(f"SELECT {k}, id, name, amount FROM main.m{k}" for k in range(models))
+    if (folder / "lake.duckdb").exists():
+        with duckdb.connect(str(folder / "lake.duckdb"), read_only=True) as connection:
+            return connection.execute(tables).fetchall()
+    with duckdb.connect() as connection:
+        connection.execute("INSTALL ducklake; LOAD ducklake; INSTALL sqlite; LOAD sqlite")
+        connection.execute(f"ATTACH 'ducklake:sqlite:{folder}/lake.sqlite' AS lake")
+        return connection.execute(tables.replace("main.", "lake.main.")).fetchall()
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -62,6 +75,7 @@ def main() -> None:
                 write_project(folder, adapter, options.models)
                 for command in COMMANDS:
                     times[command][adapter].append(seconds_of(folder, command))
+            require_equal("the tables", {adapter: rows_of(Path(name, f"{adapter}-{number}"), options.models) for adapter in PROFILES})
         for command in COMMANDS:
             report(f"dbt {command} of {options.models} tables", times[command], "dbt-duckdb")
 

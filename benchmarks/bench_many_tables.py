@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from timing import in_turn, report
+from timing import in_turn, report, require_equal
 
 from dbt.adapters.ducklake.session import connect
 
@@ -42,11 +44,12 @@ def main() -> None:
                 parts = " UNION ALL ".join(f"SELECT {n} AS n, id, name FROM {name.format(n)}" for n in range(options.tables))
                 return f"SELECT count(*), count(DISTINCT name) FROM ({parts})"
 
-            ways = {
+            ways: dict[str, Callable[[int], Iterable[Any]]] = {
                 "Spark, plain Parquet": lambda _: spark.sql(union(f"parquet.`{folder}/raw/t{{}}`")).collect(),
                 "dbt-ducklake": lambda _: lake.execute(union("t{}")).fetch(),
             }
             times = in_turn(ways, options.rounds)
+            require_equal("the query", {name: way(0) for name, way in ways.items()})
         report(f"{options.tables} tables with delete files in one query", times, "Spark, plain Parquet")
     finally:
         shutil.rmtree(folder)

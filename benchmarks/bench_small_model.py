@@ -1,7 +1,8 @@
 """A project of small models, where almost all time is overhead: dbt-ducklake compared with dbt-spark (session) and bare Spark.
 
 Both adapters build the same project (a seed, a view, tables, an incremental model with append), each in a separate process,
-once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`.
+once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`. dbt-ducklake also builds it with a kept Spark, each time
+in a new process. The tables must be equal.
 
     python benchmarks/bench_small_model.py --models 8 --rounds 2
 """
@@ -21,14 +22,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from timing import report
+from timing import report, require_equal
 
 SEED = "id,name,amount\n" + "".join(f"{i},name {i % 7},{i * 3 % 101}.50\n" for i in range(200))
 MODEL = (
     "select s.name, count(*) as number, sum(s.amount) as amount, max(v.id) as last_id "
     "from {relation} as s join {view} as v on v.id = s.id where s.id % {k} <> 0 group by s.name"
 )
-ADAPTERS = {
+SUMMARY = "select '{0}', count(*), sum(number), cast(sum(amount) as double), sum(last_id) from small.{0}"
+ADAPTERS: dict[str, dict[str, Any]] = {
     "dbt-spark": {
         "type": "spark",
         "method": "session",
@@ -48,6 +50,10 @@ ADAPTERS = {
         "threads": 1,
     },
 }
+
+
+KEPT = "dbt-ducklake, kept Spark"
+ADAPTERS[KEPT] = {**ADAPTERS["dbt-ducklake"], "spark": {"keep_alive": "5m"}}
 
 
 def write_project(folder: Path, adapter: str, models: int) -> None:
@@ -76,7 +82,7 @@ def build(adapter: str, folder: Path, rounds: int) -> dict[str, Any]:
     """Build the project in this process, once cold and `rounds` times warm.
 
     Returns:
-        The seconds of the builds (`cold`, `warm`), and of the nodes by materialization (`nodes`).
+        The seconds of the builds (`cold`, `warm`), those of the nodes by materialization (`nodes`), and a summary of the tables (`rows`).
     """
     from dbt.cli.main import dbtRunner
 
@@ -92,7 +98,41 @@ def build(adapter: str, folder: Path, rounds: int) -> dict[str, Any]:
             raise SystemExit(f"{adapter} failed: {done.exception or [r.message for r in done.result if r.message]}")
         for result in done.result if number else []:
             nodes[result.node.config.materialized].append(result.execution_time)
-    return {"cold": walls[:1], "warm": walls[1:], "nodes": nodes}
+    tables = [name for name in os.listdir("models") if name.startswith("t")]
+    summary = " union all ".join(SUMMARY.format(Path(name).stem) for name in tables)
+    return {"cold": walls[:1], "warm": walls[1:], "nodes": nodes, "rows": query_tables(adapter, summary)}
+
+
+def query_tables(adapter: str, query: str) -> list[list[Any]]:
+    """Return the rows of a query, with the Spark of the builds."""
+    if adapter == "dbt-spark":
+        from pyspark.sql import SparkSession
+
+        return [list(row) for row in SparkSession.active().sql(query).collect()]
+    from dbt.adapters.ducklake.session import connect
+
+    with connect("sqlite:///lake.sqlite") as lake:
+        return [list(row) for row in lake.execute(query).fetch()]
+
+
+def build_in_new_processes(folder: Path, rounds: int) -> dict[str, Any]:
+    """Build the project with a kept Spark, each time in a new process.
+
+    Returns:
+        The seconds of the first build, which starts Spark (`cold`), and of the others (`warm`).
+    """
+    dbt = [str(Path(sys.executable).with_name("dbt"))]
+    walls: list[float] = []
+    try:
+        for _ in range(rounds + 1):
+            started = time.perf_counter()
+            done = subprocess.run([*dbt, "build"], cwd=folder, capture_output=True, text=True)
+            walls.append(time.perf_counter() - started)
+            if done.returncode:
+                raise SystemExit(f"{KEPT} failed:\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}")
+    finally:
+        subprocess.run([*dbt, "run-operation", "ducklake_stop_spark"], cwd=folder, capture_output=True)
+    return {"cold": walls[:1], "warm": walls[1:]}
 
 
 def bare_spark(folder: Path, models: int, rounds: int) -> list[float]:
@@ -136,6 +176,8 @@ def run_way(way: str, models: int, rounds: int) -> Any:
         if way == "spark":
             return bare_spark(folder, models, rounds)
         write_project(folder / "project", way, models)
+        if way == KEPT:
+            return build_in_new_processes(folder / "project", rounds)
         found = build(way, folder / "project", rounds)
         os.chdir("/")
         return found
@@ -153,6 +195,8 @@ def main() -> None:
         return
     bare = in_a_process("spark", options.models, options.rounds)
     found = {way: in_a_process(way, options.models, options.rounds) for way in ADAPTERS}
+    kept = found.pop(KEPT)
+    require_equal("the tables", {way: result["rows"] for way, result in found.items()})
     report(
         f"One small table model, warm ({options.models} models, {options.rounds} rounds)",
         {"bare Spark, write.parquet": bare} | {way: result["nodes"]["table"] for way, result in found.items()},
@@ -164,6 +208,11 @@ def main() -> None:
     report(
         "dbt build of the whole, cold (with Spark's start)",
         {way: result["cold"] for way, result in found.items()},
+        baseline="dbt-spark",
+    )
+    report(
+        "dbt build of the whole in a new process",
+        {"dbt-spark": found["dbt-spark"]["cold"], f"{KEPT}, first": kept["cold"], KEPT: kept["warm"]},
         baseline="dbt-spark",
     )
     print(f"\nmedian of a table model over bare Spark: {_overhead(bare, found['dbt-ducklake'])} ms for dbt-ducklake")

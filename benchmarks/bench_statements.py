@@ -11,13 +11,13 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
-from timing import in_turn, report
+from timing import in_turn, report, require_equal
 
 from dbt.adapters.ducklake.session import LakeSession, connect
 
@@ -56,22 +56,26 @@ def compare_with_spark(folder: Path, rounds: int, files: int) -> None:
             "dbt-ducklake": lambda _: lake.execute(f"CREATE OR REPLACE TABLE parts PARTITIONED BY (p) AS {clustered}"),
         }
         report(f"CTAS of {20 * files:,} rows into {files:,} partitions", in_turn(ways, max(rounds // 3, 1)), "write.partitionBy")
-        lake.execute("SELECT count(*) FROM parts").fetch()
-        ways = {
+        summary = "SELECT count(*), sum(id), sum(p), round(sum(v), 3) FROM {}"
+        theirs = spark.sql(summary.format(f"parquet.`{folder}/partitions`")).collect()
+        require_equal("the partitions", {"Spark": theirs, "dbt-ducklake": lake.execute(summary.format("parts")).fetch()})
+        queries: dict[str, Callable[[int], Iterable[Any]]] = {
             "read.parquet": lambda n: spark.read.parquet(f"{folder}/partitions").where(f"p = {n}").agg({"v": "sum"}).collect(),
             "dbt-ducklake": lambda n: lake.execute(f"SELECT sum(v) FROM parts WHERE p = {n}").fetch(),
         }
-        report(f"select on one of {files:,} files", in_turn(ways, rounds), "read.parquet")
+        report(f"select on one of {files:,} files", in_turn(queries, rounds), "read.parquet")
+        require_equal("one file", {name: [[round(value, 9) for value in row] for row in query(3)] for name, query in queries.items()})
         ways = {
             "write.parquet": lambda _: spark.sql(SMALL).write.mode("overwrite").parquet(f"{folder}/small"),
             "dbt-ducklake": lambda _: lake.execute(f"CREATE OR REPLACE TABLE small AS {SMALL}"),
         }
         report("CTAS of 100 rows", in_turn(ways, 3 * rounds), "write.parquet")
-        ways = {
-            "read.parquet": lambda n: spark.read.parquet(f"{folder}/small").where(f"id > {n}").toArrow(),
+        queries = {
+            "read.parquet": lambda n: spark.read.parquet(f"{folder}/small").where(f"id > {n}").collect(),
             "dbt-ducklake": lambda n: lake.execute(f"SELECT * FROM small WHERE id > {n}").fetch(),
         }
-        report("select from 100 rows", in_turn(ways, 3 * rounds), "read.parquet")
+        report("select from 100 rows", in_turn(queries, 3 * rounds), "read.parquet")
+        require_equal("100 rows", {name: query(50) for name, query in queries.items()})
         totals = "SELECT name, count(*) AS n, max(day) AS day FROM {source} GROUP BY name"
         spark.read.parquet(f"{folder}/small").createOrReplaceTempView("files")
         ways = {
@@ -79,6 +83,8 @@ def compare_with_spark(folder: Path, rounds: int, files: int) -> None:
             "dbt-ducklake": lambda _: lake.execute(f"CREATE OR REPLACE TABLE totals AS {totals.format(source='small')}"),
         }
         report("CTAS of an aggregate of 100 rows", in_turn(ways, 3 * rounds), "write.parquet")
+        theirs = spark.read.parquet(f"{folder}/totals").collect()
+        require_equal("the aggregate", {"Spark": theirs, "dbt-ducklake": lake.execute("SELECT * FROM totals").fetch()})
 
 
 def compare_with_duckdb(folder: Path, rounds: int) -> None:
@@ -93,16 +99,18 @@ def compare_with_duckdb(folder: Path, rounds: int) -> None:
             "dbt-ducklake": lambda n: lake.execute(f"INSERT INTO t VALUES ({n}, 'name')"),
         }
         report("INSERT of one constant row", in_turn(ways, 5 * rounds), "DuckDB")
+        theirs = duck.execute("FROM theirs.t").fetchall()
+        require_equal("the inserted rows", {"DuckDB": theirs, "dbt-ducklake": lake.execute("SELECT * FROM t").fetch()})
 
 
-def changes(folder: Path, rounds: int, rows: int, remote: str | None) -> dict[str, list[float]]:
-    """Return the seconds of some statements with classic Spark or a Spark Connect server."""
+def changes(folder: Path, rounds: int, rows: int, remote: str | None) -> tuple[dict[str, list[float]], list[list[Any]]]:
+    """Run some statements with classic Spark or a Spark Connect server. Return their seconds, and a summary of the tables afterwards."""
     with lake_in(folder / "lake", remote) as lake:
         for part in range(4):
             query = f"SELECT id, 0 AS n FROM range({rows * part // 4}, {rows * (part + 1) // 4}, 1, 1)"
             lake.execute(f"CREATE TABLE large AS {query}" if part == 0 else f"INSERT INTO large {query}")
         lake.execute("CREATE TABLE small AS SELECT id, 0 AS n FROM range(1000)")
-        return in_turn(
+        times = in_turn(
             {
                 "MERGE of 10 rows into 1,000": lambda n: lake.execute(MERGE.format(table="small", step=100, rows=10, number=n)),
                 f"MERGE of 10,000 rows into {rows:,}": lambda n: lake.execute(
@@ -114,21 +122,24 @@ def changes(folder: Path, rounds: int, rows: int, remote: str | None) -> dict[st
             },
             rounds,
         )
+        tables = " UNION ALL ".join(f"SELECT '{name}', count(*), sum(id), sum(n), sum(id * n) FROM {name}" for name in ("small", "large"))
+        return times, [list(row) for row in lake.execute(tables).fetch()]
 
 
 def compare_connect(rounds: int, rows: int) -> None:
     """Compare a Spark Connect server of this machine with Spark in this process, each in its own process, because both use all cores."""
 
-    def measured(remote: str) -> dict[str, list[float]]:
+    def measured(remote: str) -> tuple[dict[str, list[float]], list[list[Any]]]:
         command = [sys.executable, __file__, "--rounds", str(rounds), "--rows", str(rows), "--changes", remote]
-        found: dict[str, list[float]] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
-        return found
+        times, tables = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
+        return times, tables
 
-    classic = measured("")
+    classic, expected = measured("")
     with connect_server("local[*]", None, {"spark.driver.memory": "3g"}, {"SPARK_DAEMON_MEMORY": "3g"}) as address:
-        over_connect = measured(address)
+        over_connect, found = measured(address)
     for work, seconds in classic.items():
         report(work, {"classic": seconds, "Spark Connect": over_connect[work]}, "classic")
+    require_equal("the changed tables", {"classic": expected, "Spark Connect": found})
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 from bench_projects import compare, measured, projects, write_project
-from timing import in_turn, report
+from timing import in_turn, report, require_equal
 
 from dbt.adapters.ducklake.session import connect
 
@@ -78,6 +78,9 @@ def bench_ctas(files: Path, rounds: int) -> None:
             lake.execute(f"CREATE OR REPLACE TABLE lineitem AS SELECT * FROM parquet.`{path}`")
 
         report("CTAS of lineitem", in_turn({"write.parquet": raw, "dbt-ducklake": ours}, rounds), baseline="write.parquet")
+        summary = "SELECT count(*), sum(cast(xxhash64(*) AS decimal(38, 0))) FROM {}"
+        theirs = spark.sql(summary.format(f"parquet.`{folder}/raw`")).collect()
+        require_equal("the copies", {"write.parquet": theirs, "dbt-ducklake": lake.execute(summary.format("lineitem")).fetch()})
 
 
 def main() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 Times = dict[str, list[float]]
 
@@ -27,6 +28,19 @@ def in_turn(ways: Mapping[str, Callable[[int], object]], rounds: int) -> Times:
             if number:
                 times[name].append(time.perf_counter() - started)
     return times
+
+
+def require_equal(title: str, results: Mapping[str, Iterable[Any]]) -> None:
+    """Compare the rows that the ways produced, in any order.
+
+    Raises:
+        SystemExit: they differ.
+    """
+    rows = {name: sorted(map(tuple, result), key=repr) for name, result in results.items()}
+    expected = next(iter(rows.values()))
+    if any(each != expected for each in rows.values()):
+        shown = "\n".join(f"  {name}: {each[:5]}" for name, each in rows.items())
+        raise SystemExit(f"{title}: the rows differ\n{shown}")
 
 
 def report(title: str, times: Mapping[str, list[float]], baseline: str) -> None:
