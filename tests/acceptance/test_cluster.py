@@ -231,6 +231,7 @@ def kill_one(executors: list[int]) -> None:
     os.kill(executors[0], signal.SIGKILL)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("python_of_executors")
 def test_a_cluster_in_short(project: Project) -> None:
     """With one executor; the other tests have two."""
@@ -264,6 +265,7 @@ def test_the_example_shop_on_a_cluster(project: Project) -> None:
         check(duckdb)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("python_of_executors")
 def test_connect_in_short(project: Project) -> None:
     pytest.importorskip("grpc")

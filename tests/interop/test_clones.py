@@ -143,6 +143,7 @@ def test_a_clone_shares_its_files_where_the_storage_has_links(both: Both, tmp_pa
     assert rows(both, "dev.copied") == rows(both, "dev.linked") == rows(both, "t")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [0, *nightly(1)])
 def test_random_changes_of_clones_of_clones(both: Both, seed: int) -> None:
     """Each table has the rows that its own statements gave it, regardless of changes to the tables that it was cloned from or to."""

@@ -60,7 +60,7 @@ def fill(both: Both) -> None:
     both.spark("INSERT INTO t SELECT 40 + id, id % 2, concat('s', id) FROM range(4)")
 
 
-@pytest.mark.parametrize("kind", ["partitioned", "sorted", *nightly("plain", "bucketed")])
+@pytest.mark.parametrize("kind", ["partitioned", *nightly("sorted", "plain", "bucketed")])
 def test_a_merge_changes_no_result(both: Both, kind: str) -> None:
     for statement in TABLES[kind]:
         both.duckdb(statement)

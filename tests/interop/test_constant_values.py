@@ -121,21 +121,8 @@ LITERALS = [
     ),
 ]
 TYPES = [
-    *(
-        "BOOLEAN",
-        "INT",
-        "BIGINT",
-        "DECIMAL(10, 2)",
-        "DECIMAL(3, 0)",
-        "FLOAT",
-        "DOUBLE",
-        "STRING",
-        "BINARY",
-        "DATE",
-        "TIMESTAMP",
-        "TIMESTAMP_NTZ",
-    ),
-    *nightly("TINYINT", "SMALLINT", "DECIMAL(38, 10)"),
+    *("BOOLEAN", "BIGINT", "DECIMAL(10, 2)", "DOUBLE", "STRING", "TIMESTAMP"),
+    *nightly("TINYINT", "SMALLINT", "INT", "DECIMAL(3, 0)", "DECIMAL(38, 10)", "FLOAT", "BINARY", "DATE", "TIMESTAMP_NTZ"),
 ]
 UTC_CLOCK = Clock(datetime.now(timezone.utc), zone_is_utc=True)
 

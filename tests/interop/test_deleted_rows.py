@@ -12,6 +12,7 @@ from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.spark.read import local, positions
 from dbt.adapters.ducklake.spark.read.scan import scan
 from tests.interop.conftest import Both
+from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 WAYS = {
@@ -34,7 +35,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("deletes", ["", "WHERE part = 1"], ids=["all files", "one file"])
+@pytest.mark.parametrize("deletes", [*nightly(""), "WHERE part = 1"], ids=["all files", "one file"])
 def test_rows_that_are_left(both: Both, monkeypatch: pytest.MonkeyPatch, deletes: str) -> None:
     both.duckdb("CREATE TABLE t (id BIGINT, part INTEGER)")
     for part, (start, end) in enumerate([(0, 100), (100, 164), (164, 165), (165, 400)]):

@@ -73,7 +73,7 @@ def latest(both: Both) -> int:
     return int(both.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0])  # type: ignore[index]
 
 
-@pytest.mark.parametrize("writer", ["duckdb", "spark"])
+@pytest.mark.parametrize("writer", [*nightly("duckdb"), "spark"])
 def test_changes_between_snapshots_are_counted_by_row_id_and_by_key(table: Both, writer: str) -> None:
     write: Callable[[str], None] = getattr(table, writer)
     start = latest(table)
@@ -96,6 +96,7 @@ def test_changes_between_snapshots_are_counted_by_row_id_and_by_key(table: Both,
     assert diff(table.session, **{"from": latest(table)})["equal"]
 
 
+@pytest.mark.nightly
 def test_rows_that_are_only_written_again_are_no_changes(table: Both) -> None:
     start = latest(table)
     table.duckdb("INSERT INTO t VALUES (40, 'x', 1)")
@@ -110,6 +111,7 @@ def test_rows_that_are_only_written_again_are_no_changes(table: Both) -> None:
     check(table, start, None, ["v", "n"], "id")
 
 
+@pytest.mark.nightly
 def test_random_changes_of_both_writers(table: Both) -> None:
     chance = random.Random(13)
     snapshots = [latest(table)]
@@ -292,6 +294,7 @@ def test_rows_without_a_unique_key_are_compared_as_a_whole(table: Both) -> None:
     assert "the key is NULL or not unique in 5 rows before and 8 after" in text
 
 
+@pytest.mark.nightly
 def test_an_unchanged_file_is_not_read(table: Both) -> None:
     """Two snapshots are compared from the change feed: the diff works although a file without changes is gone."""
     (path,) = [row[0] for row in table.session.execute("SELECT data_file FROM lake.list_files('t')").fetch()]
@@ -303,6 +306,7 @@ def test_an_unchanged_file_is_not_read(table: Both) -> None:
         table.session.execute("SELECT sum(n) FROM t").fetch()
 
 
+@pytest.mark.nightly
 def test_staged_changes_are_the_later_side(table: Both) -> None:
     table.session.begin()
     table.spark("UPDATE t SET v = 'staged' WHERE id < 4")

@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from tests.interop.conftest import Both
-from tests.places import FULL_MATRIX
+from tests.places import FULL_MATRIX, nightly_rows
 
 CATALOGS = [pytest.param("postgres", marks=pytest.mark.postgres)]
 
@@ -48,25 +48,31 @@ def two_files(both: Both) -> None:
     both.duckdb("INSERT INTO t SELECT 20 + range FROM range(20)")
 
 
-CASES: list[tuple[Prepare, str, str]] = [
+USUAL_CASES: list[tuple[Prepare, str, str]] = [
     (one_file, "DELETE FROM t WHERE i = 3", "DELETE FROM t WHERE i = 3"),
+    (one_file_with_an_inlined_delete, "DELETE FROM t", "DELETE FROM t WHERE i = 3"),
+    (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i BETWEEN 1 AND 15"),
+    (one_file_with_a_delete_file, "DELETE FROM t WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
+    (two_files, "CALL merge_adjacent_files(table_name => 't')", "DELETE FROM t WHERE i = 3"),
+    (one_file_with_a_delete_file, "CALL rewrite_data_files(table_name => 't', delete_threshold => 0.1)", "DELETE FROM t WHERE i = 30"),
+]
+MORE_CASES: list[tuple[Prepare, str, str]] = [
     (one_file, "DELETE FROM t WHERE i < 20", "DELETE FROM t WHERE i = 3"),
     (one_file, "UPDATE t SET i = 100 WHERE i = 3", "DELETE FROM t WHERE i = 3"),
     (one_file_with_an_inlined_delete, "TRUNCATE TABLE t", "DELETE FROM t WHERE i = 3"),
-    (one_file_with_an_inlined_delete, "DELETE FROM t", "DELETE FROM t WHERE i = 3"),
     (one_file_with_an_inlined_delete, "INSERT OVERWRITE t SELECT 100", "DELETE FROM t WHERE i = 3"),
-    (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i BETWEEN 1 AND 15"),
     (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i = 1"),
-    (one_file_with_a_delete_file, "DELETE FROM t WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
     (one_file_with_a_delete_file, "UPDATE t SET i = 100 WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
     (one_file_with_both_kinds_of_deletes, "DELETE FROM t WHERE i = 21", "CALL ducklake_flush_inlined_data('lake', table_name => 't')"),
-    (two_files, "CALL merge_adjacent_files(table_name => 't')", "DELETE FROM t WHERE i = 3"),
     (two_files, "CALL merge_adjacent_files(table_name => 't')", "UPDATE t SET i = 100 WHERE i = 3"),
-    (one_file_with_a_delete_file, "CALL rewrite_data_files(table_name => 't', delete_threshold => 0.1)", "DELETE FROM t WHERE i = 30"),
 ]
 
 
-@pytest.mark.parametrize(("prepare", "ours", "theirs"), CASES, ids=[f"{each[1].split('(')[0]}, {each[2].split('(')[0]}" for each in CASES])
+@pytest.mark.parametrize(
+    ("prepare", "ours", "theirs"),
+    [*USUAL_CASES, *nightly_rows(*MORE_CASES)],
+    ids=[f"{ours.split('(')[0]}, {theirs.split('(')[0]}" for _, ours, theirs in [*USUAL_CASES, *MORE_CASES]],
+)
 def test_duckdb_refuses_its_commit_and_can_repeat_its_change(both: Both, prepare: Prepare, ours: str, theirs: str) -> None:
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
     prepare(both)
@@ -138,6 +144,7 @@ def rows_after(statements: Iterable[str]) -> list[tuple[Any, ...]]:
         return sorted(model.execute("FROM t").fetchall())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [1])
 def test_random_transactions_of_duckdb_around_our_statements(both: Both, seed: int) -> None:
     """The rows are those of one of the two orders, or of ours alone if DuckDB refuses its transaction."""

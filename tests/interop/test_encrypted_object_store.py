@@ -66,6 +66,7 @@ def plain_objects(store: ObjectStore) -> list[str]:
     return [name for name, content in found.items() if MARKER.encode() in content or b"PAR1" in (content[:4], content[-4:])]
 
 
+@pytest.mark.nightly
 def test_both_sides_change_one_table_in_turn(both: Both, object_store: ObjectStore) -> None:
     both.duckdb(f"CREATE TABLE t AS SELECT i::INTEGER AS id, '{MARKER}' || i AS v FROM range(100) r(i)")
     both.spark(

@@ -94,6 +94,7 @@ def test_both_sides_change_one_table_in_turn(both: Both, tmp_path: Path) -> None
     assert plain_files(tmp_path) == []
 
 
+@pytest.mark.nightly
 def test_maintenance_keeps_rows_row_ids_and_history(both: Both, tmp_path: Path) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 5)")
     both.spark("CREATE TABLE t (id INT, p STRING, v STRING)")
@@ -169,6 +170,7 @@ def test_statistics_are_those_of_duckdb(both: Both) -> None:
     assert len(both.rows("SELECT id FROM ours WHERE s > 'xxx'")) == len(both.rows("SELECT id FROM theirs WHERE s > 'xxx'"))
 
 
+@pytest.mark.nightly
 def test_renamed_promoted_and_nested_columns_of_old_files(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, a SMALLINT, st STRUCT(x INTEGER, y VARCHAR), l STRUCT(z INTEGER)[])")
     both.duckdb("INSERT INTO t SELECT i, i, {'x': i, 'y': 'y'}, [{'z': i}, NULL] FROM range(3) r(i)")

@@ -46,6 +46,7 @@ def read(both: Both, catalog: CatalogUnderTest, versions: list[int]) -> tuple[di
     return theirs, ours
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("side", [*nightly("duckdb"), "spark"])
 def test_operations_change_no_result(both: Both, catalog: CatalogUnderTest, side: str) -> None:
     for statement in (

@@ -154,6 +154,7 @@ def test_duckdb_loses_deletes_when_it_flushes_a_bucketed_table_on_postgres(
         assert len(other_client(place, "FROM theirs")) == 6  # the fault: a row of two that were deleted from one file is there again
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("type_name", "value"), [("UINTEGER", "i::UINTEGER"), ("DECIMAL(20,3)", "i::DECIMAL(20,3)"), ("UUID", "md5(i::VARCHAR)::UUID")]
 )
@@ -209,6 +210,7 @@ def test_duckdb_fails_on_its_statistics_of_a_promoted_column(both: Both, catalog
 MERGE = "MERGE INTO t USING (SELECT 2 AS a, 2 AS b) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, s.b)"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("before", "alter", "change", "rows"),
     [

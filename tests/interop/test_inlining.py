@@ -274,6 +274,7 @@ def test_values_from_spark_are_inlined_as_duckdb_reads_them(
     ]
 
 
+@pytest.mark.nightly
 def test_texts_that_are_not_json_are_refused(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (id INT, n TIMESTAMP_NS, l ARRAY<TIMESTAMP_NS>, j JSON)")
     for wrong in ('{"a":1} xyz', "1 2", "1,2", '{"a":1}}', "[1],", "1],[2", "", '{"a":1,"a":2} x'):

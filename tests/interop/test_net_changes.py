@@ -359,6 +359,7 @@ def test_a_rebuild_without_positions_has_none(model: Both) -> None:
     assert model.session.position_problems(MODEL) is None
 
 
+@pytest.mark.nightly
 def test_values_of_every_kind_are_compared(both: Both) -> None:
     columns = (
         "1 AS id, MAP('a', 1, 'b', NULL) AS m, parse_json('{\"a\": 1}') AS j, array(map(1, 'x')) AS l, "

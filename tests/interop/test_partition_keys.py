@@ -38,6 +38,7 @@ def partition_values(both: Both, table: str) -> list[tuple[int, str]]:
         return sorted((row[0], row[1]) for row in connection.execute(text(query)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("ansi", ["true", *nightly("false")])
 def test_buckets_of_decimals_are_those_of_duckdb(both: Both, ansi: str) -> None:
     no_inlining(both)

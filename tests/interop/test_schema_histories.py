@@ -182,6 +182,7 @@ def promoted_by_us(sides: Both) -> tuple[Any, Any, Any]:
     return errors, *_read_both(sides, table, columns)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", range(len(OURS)), ids=IDS[: len(OURS)])
 def test_rows_from_before_a_promotion_by_us_read_the_same(promoted_by_us: Any, number: int) -> None:
     errors, theirs, ours = promoted_by_us

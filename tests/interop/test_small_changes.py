@@ -45,7 +45,7 @@ STATEMENTS = [
 ]
 FIRST_ROWS = 20
 """How many rows a table begins with. The row ids of later rows depend on the order of their files, which is not defined."""
-LAYOUTS = ["", "PARTITIONED BY (bucket(3, id), year(day))", *nightly("PARTITIONED BY (part)", "SORTED BY (amount)")]
+LAYOUTS = ["", *nightly("PARTITIONED BY (bucket(3, id), year(day))", "PARTITIONED BY (part)", "SORTED BY (amount)")]
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def test_more_rows_than_the_limit_are_computed_once(both: Both, monkeypatch: pyt
     both.check_history("t")
 
 
-@pytest.mark.parametrize("values", [1_000_000, 0])
+@pytest.mark.parametrize("values", [1_000_000, *nightly(0)])
 def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
     monkeypatch.setattr(small, "MAX_VALUES", values)
     both.spark("CREATE TABLE t (id INT NOT NULL, n TINYINT)")
@@ -134,7 +134,7 @@ def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch:
     assert (5, 7) in both.rows("SELECT * FROM t")
 
 
-@pytest.mark.parametrize("many", [10**7, -1])
+@pytest.mark.parametrize("many", [10**7, *nightly(-1)])
 def test_a_row_that_two_rows_of_the_source_match(both: Both, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
     monkeypatch.setattr(local, "MAX_ROWS", 0)
     monkeypatch.setattr(small, "MAX_VALUES", 0)
@@ -154,7 +154,7 @@ LAX_JSON = ["[1,]", '{"a":1,}', "NaN", '{"a":1,"a":2}', " 1 "]
 """Texts that DuckDB takes as JSON; some of them we refuse in new rows."""
 
 
-@pytest.mark.parametrize(("rows", "values"), [(local.MAX_ROWS, 1_000_000), (0, 0), *nightly_rows((0, 1_000_000), (local.MAX_ROWS, 0))])
+@pytest.mark.parametrize(("rows", "values"), [(local.MAX_ROWS, 1_000_000), *nightly_rows((0, 0), (0, 1_000_000), (local.MAX_ROWS, 0))])
 def test_json_that_is_not_assigned_is_copied_as_it_is(both: Both, monkeypatch: pytest.MonkeyPatch, values: int, rows: int) -> None:
     monkeypatch.setattr(small, "MAX_VALUES", values)
     monkeypatch.setattr(local, "MAX_ROWS", rows)
@@ -182,7 +182,7 @@ def test_the_limit_of_a_small_change_needs_no_shuffle(both: Both) -> None:
     assert limit_partitions(frame, 5)._jdf.queryExecution().executedPlan().toString().count("Exchange") == 0
 
 
-@pytest.mark.parametrize(("most", "rows"), [(0, local.MAX_ROWS), (target.MAX_DELETED, 0), *nightly_rows((0, 0))])
+@pytest.mark.parametrize(("most", "rows"), [(0, local.MAX_ROWS), *nightly_rows((target.MAX_DELETED, 0), (0, 0))])
 def test_deleted_rows_neither_match_nor_fail(both: Both, monkeypatch: pytest.MonkeyPatch, most: int, rows: int) -> None:
     monkeypatch.setattr(target, "MAX_DELETED", most)
     monkeypatch.setattr(local, "MAX_ROWS", rows)

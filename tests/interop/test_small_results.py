@@ -22,7 +22,7 @@ SELECT CAST(id AS INT) AS id, IF(id % 3 = 0, 'a', IF(id % 3 = 1, 'b b', NULL)) A
     CAST(string(id) AS BINARY) AS raw, id % 2 = 0 AS flag, CAST(id AS DECIMAL(38, 0)) * 10000000000 AS big, CAST(id AS TINYINT) AS tiny
 FROM range(20)
 """
-LAYOUTS = ["", "PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount DESC)", *nightly("PARTITIONED BY (part)")]
+LAYOUTS = ["", *nightly("PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount DESC)", "PARTITIONED BY (part)")]
 STATEMENTS = [
     "INSERT INTO {table} SELECT * FROM source WHERE id > 3",
     "INSERT INTO {table} (id, part) SELECT s.id + 100, t.part FROM source s JOIN source t ON t.id = s.id + 1",
@@ -91,6 +91,7 @@ QUERIES = [
 """Queries with seven rows, and who writes their results."""
 
 
+@pytest.mark.nightly
 def test_only_a_result_with_a_bound_is_fetched(both: Both, tmp_path: Path) -> None:
     both.spark("CREATE TABLE large AS SELECT id FROM range(200000)")
     both.spark(f"CREATE TABLE source AS {COLUMNS}")

@@ -131,6 +131,7 @@ class TestTemporaryViews:
         assert rows(session, "SELECT * FROM t") == [(1,)]
         assert rows(session, "SELECT * FROM older") == [(2,)]
 
+    @pytest.mark.nightly
     def test_many_views_and_functions_in_one_session(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")

@@ -101,6 +101,7 @@ def test_the_error_for_parts_that_spark_cannot_combine_names_the_column(both: Bo
         assert both.session.execute(f"SELECT id FROM bad{number}").fetch() == [(1,)]
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("each")
 def test_shredded_rows_are_changed_and_compacted(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, v VARIANT)")

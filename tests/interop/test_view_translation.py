@@ -119,12 +119,14 @@ def unexpected(outcomes: dict[str, str], *expected: str) -> dict[str, str]:
     return {query: outcome for query, outcome in outcomes.items() if not outcome.startswith(expected)}
 
 
+@pytest.mark.nightly
 def test_views_of_duckdb_are_read_with_its_values(filled: Both) -> None:
     checker = ViewChecker(filled, filled.duckdb)
     assert unexpected(checker.expressions(each(samples.EXPRESSIONS), "k", "FROM t"), "equal") == {}
     assert unexpected(checker.expressions(each(samples.AGGREGATES), "o", "FROM t GROUP BY o"), "equal") == {}
 
 
+@pytest.mark.nightly
 @pytest.mark.local_rows  # Spark would need several jobs for each query
 def test_queries_of_duckdb_are_read_with_its_rows(filled: Both) -> None:
     assert unexpected(ViewChecker(filled, filled.duckdb).queries(each(samples.QUERIES)), "equal") == {}

@@ -123,7 +123,9 @@ SAME_ROUNDING = ("TIMESTAMP_MS", "v <> TIMESTAMP_NTZ'2024-01-01 10:00:00.002'", 
 
 
 @pytest.mark.parametrize(
-    ("kind", "condition", "wrong", "right"), [*STORED, *nightly_rows(SAME_ROUNDING)], ids=[kind for kind, *_ in [*STORED, SAME_ROUNDING]]
+    ("kind", "condition", "wrong", "right"),
+    [*STORED[:3], *nightly_rows(*STORED[3:], SAME_ROUNDING)],
+    ids=[kind for kind, *_ in [*STORED, SAME_ROUNDING]],
 )
 def test_a_check_applies_to_the_stored_value(lake: LakeSession, kind: str, condition: str, wrong: str, right: str) -> None:
     lake.execute(f"CREATE TABLE t (id INT, v {kind}, CHECK ({condition}))")

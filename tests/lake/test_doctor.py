@@ -414,14 +414,14 @@ def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, mon
     ("spark", "check", "answer"),
     [
         ({"master": "spark://127.0.0.1:1"}, "Spark's master answers", "Start it, or correct `spark.master`"),
-        ({"remote": "sc://127.0.0.1:1"}, "Spark's master answers", "127.0.0.1:1: "),
-        ({"config": {"spark.driver.memory": "nonsense"}}, "Spark starts", "nonsense"),
-        (
-            {"config": {"spark.jars": "/nowhere/missing.jar"}},
-            "the JARs of Spark exist",
-            "these JARs do not exist: /nowhere/missing.jar; correct `spark.jars`",
-        ),
         *nightly_rows(
+            ({"remote": "sc://127.0.0.1:1"}, "Spark's master answers", "127.0.0.1:1: "),
+            ({"config": {"spark.driver.memory": "nonsense"}}, "Spark starts", "nonsense"),
+            (
+                {"config": {"spark.jars": "/nowhere/missing.jar"}},
+                "the JARs of Spark exist",
+                "these JARs do not exist: /nowhere/missing.jar; correct `spark.jars`",
+            ),
             ({"config": {"spark.driver.extraJavaOptions": "-XX:MaxMetaspaceSize=nonsense"}}, "Spark starts", "MaxMetaspaceSize"),
             ({"master": "nowhere"}, "Spark starts", "Master must either be"),
         ),
@@ -434,6 +434,7 @@ def test_a_spark_that_does_not_start(spark: dict[str, Any], check: str, answer: 
     assert_documented(found[check])
 
 
+@pytest.mark.nightly
 def test_a_connector_of_another_hadoop(tmp_path: Path) -> None:
     jar = tmp_path / "hadoop-aws-3.3.4.jar"
     with ZipFile(jar, "w"):
@@ -443,6 +444,7 @@ def test_a_connector_of_another_hadoop(tmp_path: Path) -> None:
     assert_documented(found["the JARs of Hadoop fit Spark"])
 
 
+@pytest.mark.nightly
 def test_a_wrong_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", "/nowhere")
     found = in_new_process(tmp_path, {"master": "local[1]"})

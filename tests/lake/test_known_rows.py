@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.session import LakeSession
+from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 OUTSIDE = "INSERT INTO t SELECT 500 + id, 'far', 'theirs' FROM range(3)"
@@ -73,14 +74,14 @@ PARTS = 2
 """Of how many tests each list is. Their names decide whether Spark or this process reads the rows (`tests/row_readers.py`)."""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *nightly(*range(1, PARTS))])
 def test_a_concurrent_change_outside_the_read_set_is_no_conflict(commits_together: Callable[..., bool], part: int) -> None:
     for mine in OUTSIDE_OF_WHAT_IS_READ[part::PARTS]:
         assert commits_together(mine, OUTSIDE), mine
         assert not commits_together(mine, INSIDE), mine
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *nightly(*range(1, PARTS))])
 def test_a_concurrent_change_inside_the_read_set_is_a_conflict(commits_together: Callable[..., bool], part: int) -> None:
     for mine in AMONG_WHAT_IS_READ[part::PARTS]:
         assert not commits_together(mine, OUTSIDE), mine

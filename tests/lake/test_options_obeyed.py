@@ -43,6 +43,7 @@ def test_codecs(lake: LakeSession, codec: str) -> None:
     assert footer(path).row_group(0).column(0).compression == {"lz4_raw": "LZ4"}.get(codec, codec.upper())
 
 
+@pytest.mark.nightly
 def test_levels_versions_and_row_groups(lake: LakeSession) -> None:
     sizes = []
     for level in (1, 19):

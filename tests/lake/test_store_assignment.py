@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DataError, DuckLakeError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
+from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 """The result does not depend on the catalog database."""
@@ -37,7 +38,7 @@ WRONG = [
 """Type, value, and the start of the error message."""
 
 
-@pytest.fixture(params=["true", "false"], ids=["ansi", "not ansi"])
+@pytest.fixture(params=["true", *nightly("false")], ids=["ansi", "not ansi"])
 def session(request: pytest.FixtureRequest, lake: LakeSession) -> LakeSession:
     lake.execute(f"SET spark.sql.ansi.enabled = {request.param}")
     return lake

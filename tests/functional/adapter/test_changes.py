@@ -129,6 +129,7 @@ select 'customer', id, name, {{ is_incremental() }} from {{ ducklake_changes(sou
 """
 
 
+@pytest.mark.nightly
 class TestFullBuilds(WithDuckDB):
     @pytest.fixture(scope="class")
     def models(self):
@@ -262,6 +263,7 @@ class TestRefused(WithDuckDB):
             assert text in found[name], name
 
 
+@pytest.mark.nightly
 class TestPublishedRun(WithDuckDB):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):

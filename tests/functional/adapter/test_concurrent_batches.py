@@ -92,6 +92,7 @@ class TestSQLite(Batches):
         assert self.duckdb_rows(project, dbt_profile_target) == second
 
 
+@pytest.mark.nightly
 @pytest.mark.postgres
 class TestPostgresWithDates(Batches):
     timestamp = "date_add(date '2026-01-01', cast(id div 4 as int))"

@@ -133,6 +133,7 @@ class TestSharedClones(BaseClone):
         for result in results:
             assert "clone_as is 'deep'; it may be 'view', 'table' or 'shared'" in result.message, result.node.name
 
+    @pytest.mark.nightly
     def test_models_of_a_cloned_schema_continue_from_their_positions(self, unique_schema: str, other_schema: str, duckdb: Any) -> None:
         run_dbt(["run", "--full-refresh"])
         duckdb.execute(f"DROP SCHEMA IF EXISTS {other_schema} CASCADE")

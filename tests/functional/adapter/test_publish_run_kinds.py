@@ -150,6 +150,7 @@ class TestEveryKindOfNode(OnALake):
         assert self.rows(project, "of_hook") == [(3,)]
         assert self.orphans(duckdb) == []
 
+    @pytest.mark.nightly
     def test_a_rebuild_with_other_columns(self, project, lake, duckdb):
         before = self.newest(lake)
         self.build("--vars", "wide: true", "--full-refresh", "--select", "rebuilt+")
@@ -167,6 +168,7 @@ class TestEveryKindOfNode(OnALake):
         assert self.counts(duckdb, project.test_schema) == PUBLISHED
         assert self.orphans(duckdb) == []
 
+    @pytest.mark.nightly
     def test_a_concurrent_writer_of_a_table_that_the_run_changes(self, project, lake, duckdb):
         before = self.newest(lake)
         with pytest.raises(Exception, match="Nothing was published") as raised:

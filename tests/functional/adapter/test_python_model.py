@@ -116,6 +116,7 @@ class TestAnnotations:
         assert project.run_sql("select id, word from {schema}.annotated", fetch="all") == [(1, "id,word!")]
 
 
+@pytest.mark.nightly
 class TestTimeout:
     @pytest.fixture(scope="class")
     def models(self):

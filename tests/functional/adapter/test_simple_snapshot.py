@@ -107,6 +107,7 @@ class TestMultiUniqueKey(BaseSnapshotMultiUniqueKey):
     pass
 
 
+@pytest.mark.nightly
 class TestSpellingsOfColumns:
     """dbt compares the names of the query's columns with those of the snapshot table, which may have another case."""
 

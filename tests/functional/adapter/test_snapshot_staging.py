@@ -111,6 +111,7 @@ class StagingRows:
         assert re.findall(r"staged one_check_record update (\d) difference (\d)", log) == [("2", "0")]
 
 
+@pytest.mark.nightly
 class TestStagingRows(StagingRows):
     pass
 

@@ -71,6 +71,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.nightly
 class TestChangedFields:
     @pytest.fixture(scope="class")
     def models(self):
@@ -145,6 +146,7 @@ class TestNamesWithDots:
             ]
 
 
+@pytest.mark.nightly
 class TestSnapshots:
     @pytest.fixture(scope="class")
     def snapshots(self):

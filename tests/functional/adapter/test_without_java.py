@@ -66,6 +66,7 @@ def test_commands_run_without_java(folder: Path, command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_a_node_with_configs_of_access_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
     seeds = "{p: {granted: {+grants: {select: [me]}}, told: {+grants: {select: [me]}, +unenforced_access: warn}}}"
     project = {
@@ -103,6 +104,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, done.stdout
 
 
+@pytest.mark.nightly
 def test_a_seed_without_a_usable_header_names_its_file_and_line(seeded: tuple[Path, str]) -> None:
     folder, output = seeded
     assert f"{folder}/seeds/headless.csv, line 1: the names 1, 2 are numbers, so the header seems to be missing" in output
@@ -121,6 +123,7 @@ def test_duckdb_reads_a_seed_whose_names_need_quotes(seeded: tuple[Path, str]) -
     assert rows == [(1, "x", "y")]
 
 
+@pytest.mark.nightly
 def test_the_mark_of_another_lake_is_one_warning_and_a_failed_check(tmp_path: Path) -> None:
     write_project(tmp_path, {name: SEEDS[name] for name in ("dbt_project.yml", "profiles.yml", "seeds/quoted.csv", "seeds/typed.csv")})
     with Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")):
