@@ -265,7 +265,6 @@ def test_the_example_shop_on_a_cluster(project: Project) -> None:
         check(duckdb)
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("python_of_executors")
 def test_connect_in_short(project: Project) -> None:
     pytest.importorskip("grpc")
