@@ -135,8 +135,8 @@ def compare_connect(rounds: int, rows: int) -> None:
         return times, tables
 
     classic, expected = measured("")
-    with connect_server("local[*]", None, {"spark.driver.memory": "3g"}, {"SPARK_DAEMON_MEMORY": "3g"}) as address:
-        over_connect, found = measured(address)
+    with connect_server("local[*]", None, {"spark.driver.memory": "3g"}, {"SPARK_DAEMON_MEMORY": "3g"}) as server:
+        over_connect, found = measured(server.address)
     for work, seconds in classic.items():
         report(work, {"classic": seconds, "Spark Connect": over_connect[work]}, "classic")
     require_equal("the changed tables", {"classic": expected, "Spark Connect": found})

@@ -1,7 +1,7 @@
 """The same project on a standalone cluster and over Spark Connect, with executors and a worker killed while they write.
 
-In `make test` the machines share a folder. In `make test-all` they share only an object store, and run as another user if the tests run as
-root: see the fixtures `s3_endpoint` and `s3_jars`.
+`make test` has one build over Spark Connect. In most tests of `make test-all` the machines share only an object store, and run as another user
+if the tests run as root: see the fixtures `s3_endpoint` and `s3_jars`.
 """
 
 from __future__ import annotations

@@ -121,7 +121,6 @@ def has_ended(pid: str) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-@pytest.mark.nightly
 def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (cache / "changed.py").write_text("def number():\n    return 1\n")
     monkeypatch.setenv("CHANGED", "1")

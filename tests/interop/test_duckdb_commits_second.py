@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from tests.interop.conftest import Both
-from tests.places import FULL_MATRIX, nightly_rows
+from tests.places import nightly_rows
 
 CATALOGS = [pytest.param("postgres", marks=pytest.mark.postgres)]
 
@@ -49,6 +49,7 @@ def two_files(both: Both) -> None:
 
 
 USUAL_CASES: list[tuple[Prepare, str, str]] = [
+    (one_file_with_both_kinds_of_deletes, "DELETE FROM t WHERE i = 21", "CALL ducklake_flush_inlined_data('lake', table_name => 't')"),
     (one_file, "DELETE FROM t WHERE i = 3", "DELETE FROM t WHERE i = 3"),
     (one_file_with_an_inlined_delete, "DELETE FROM t", "DELETE FROM t WHERE i = 3"),
     (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i BETWEEN 1 AND 15"),
@@ -63,7 +64,6 @@ MORE_CASES: list[tuple[Prepare, str, str]] = [
     (one_file_with_an_inlined_delete, "INSERT OVERWRITE t SELECT 100", "DELETE FROM t WHERE i = 3"),
     (one_file_with_an_inlined_delete, "CALL flush_inlined_data(table_name => 't')", "DELETE FROM t WHERE i = 1"),
     (one_file_with_a_delete_file, "UPDATE t SET i = 100 WHERE i = 20", "DELETE FROM t WHERE i BETWEEN 21 AND 35"),
-    (one_file_with_both_kinds_of_deletes, "DELETE FROM t WHERE i = 21", "CALL ducklake_flush_inlined_data('lake', table_name => 't')"),
     (two_files, "CALL merge_adjacent_files(table_name => 't')", "UPDATE t SET i = 100 WHERE i = 3"),
 ]
 
@@ -131,7 +131,7 @@ OURS = [
 ]
 LOCK_SECONDS = 5
 """How long our statements may wait: on PostgreSQL, DuckDB's flush locks the rows of the inlined-data table until its commit."""
-ROUNDS = 250 if FULL_MATRIX else 12
+ROUNDS = 250
 
 
 def rows_after(statements: Iterable[str]) -> list[tuple[Any, ...]]:

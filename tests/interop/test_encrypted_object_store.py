@@ -204,6 +204,7 @@ def test_requests_are_few(lake: LakeSession, object_store: ObjectStore) -> None:
     assert object_store.proxy.counted() == {"GET": 1, "HEAD": 1}
     lake.execute("DELETE FROM t WHERE id = 3")
     assert object_store.proxy.counted() == {"GET": 1, "HEAD": 1, "PUT": 1}
+    assert plain_objects(object_store) == []
 
 
 def test_a_missing_object(lake: LakeSession) -> None:

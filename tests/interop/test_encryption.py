@@ -123,7 +123,7 @@ def test_maintenance_keeps_rows_row_ids_and_history(both: Both, tmp_path: Path) 
     assert not [name for name in files_below(tmp_path / "lake_files") if "p=" in name]
 
 
-def test_a_rollback_and_a_clone_keep_the_keys_of_their_files(both: Both) -> None:
+def test_a_rollback_and_a_clone_keep_the_keys_of_their_files(both: Both, tmp_path: Path) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 5)")
     both.duckdb("CREATE TABLE t AS SELECT i::INTEGER AS id, 'd' || i AS v FROM range(50) r(i)")
     both.duckdb("INSERT INTO t VALUES (100, 'inlined')")
@@ -140,7 +140,9 @@ def test_a_rollback_and_a_clone_keep_the_keys_of_their_files(both: Both) -> None
     both.duckdb("UPDATE copy SET v = 'changed' WHERE id = 30")
     both.spark("DELETE FROM t WHERE id = 40")
     assert (30, "changed") in both.rows("SELECT * FROM copy")
+    both.spark("CALL ducklake_rewrite_data_files('lake', table_name => 't', delete_threshold => 0)")
     assert both.rows("SELECT * FROM t") == [row for row in before if row[0] != 40]
+    assert plain_files(tmp_path / "lake_files") == []
 
 
 def test_statistics_are_those_of_duckdb(both: Both) -> None:

@@ -20,7 +20,7 @@ from dbt.adapters.ducklake.spark.read.scan import scan
 from dbt.adapters.ducklake.spark.rows import local_match, match, positions
 from tests.interop.conftest import Both
 from tests.interop.types.cases import CASES, Case, duck_value, our_type, spark_text, spark_value
-from tests.places import FULL_MATRIX, nightly_rows
+from tests.places import nightly_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -84,22 +84,16 @@ def test_types(both: Both) -> None:
     def note(case: Case, name: str) -> None:
         known.setdefault(case.stored, []).append(is_local(both, name))
 
-    def counts(case: Case) -> bool:
-        """Whether another way to write the type can change the result."""
-        return FULL_MATRIX or all(known.get(case.stored, []))
-
     for number, case in enumerate(case for case in CASES if case.in_files):
         rows = ", ".join(f"({index}, {duck_value(case, value)})" for index, value in enumerate([*case.in_files, None]))
         for where, limit in (("files", 0), ("inlined", 100)):
-            if where == "inlined" and not (case.inlined and counts(case)):
+            if where == "inlined" and not case.inlined:
                 continue
             name = f"{where}_{number}"
             both.duckdb(f"CREATE TABLE {name} (id INTEGER, v {case.duck})")
             both.duckdb(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => '{name}')")
             both.duckdb(f"INSERT INTO {name} VALUES {rows}")
             note(case, name)
-        if not counts(case):
-            continue
         both.spark(f"CREATE TABLE spark_{number} (id INT, v {our_type(case, 'column')})")
         values = " UNION ALL ".join(
             "SELECT {} AS id, {} AS v".format(index, spark_value(case, "'" + spark_text(case, value).replace("'", "\\'") + "'"))
@@ -207,30 +201,30 @@ def test_pairs_are_counted_before_they_are_made(both: Both, monkeypatch: pytest.
 
 COPIES = [
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
-    ("t.id = s.id AND t.name = s.name", "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"),
     ("(s.at = t.at) AND `T`.`name` = S.name", "WHEN MATCHED THEN UPDATE SET price = s . price WHEN NOT MATCHED THEN INSERT *"),
+    ("t.id = s.id AND t.name = s.name", "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"),
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.same WHEN NOT MATCHED THEN INSERT (name, id) VALUES (s.same, s.id)"),
     ("t.id = s.id", "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"),
     ("t.id = s.id", "WHEN MATCHED THEN DELETE"),
 ]
 """Merges that only copy columns, so that Spark does not see the pairs."""
 MERGES = [
-    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.same)"),
-    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED AND s.id > 12 THEN INSERT (name) VALUES (s.name)"),
-    ("t.id = s.id AND t.id > 4", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
     (
         "T.ID = `S`.`id` AND t.at <= s.at",
         "WHEN MATCHED AND t.price < s.price THEN UPDATE SET price = t.price + s.price, name = upper(s.name)",
     ),
+    (
+        "t.price = s.price",
+        "WHEN MATCHED THEN UPDATE SET price = s.price + 1 WHEN NOT MATCHED AND s.id > 12 THEN INSERT (id) VALUES (s.id)",
+    ),
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.same)"),
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED AND s.id > 12 THEN INSERT (name) VALUES (s.name)"),
+    ("t.id = s.id AND t.id > 4", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
     ("t.id = s.id", "WHEN MATCHED AND s.id IN (SELECT max(id) FROM other) THEN DELETE"),
     ("t.id = s.id AND (NOT t.name <=> s.name OR t.id = 5)", "WHEN MATCHED AND s.id > 3 THEN UPDATE SET name = s.name"),
     ("t.id = s.id AND length(t.name) = 1", "WHEN MATCHED THEN UPDATE SET name = 'by a function'"),
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name || 1 WHEN NOT MATCHED THEN INSERT (name) VALUES (s.name || 1)"),
     ("s.at = t.at", "WHEN MATCHED AND t.name IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET name = concat(t.name, '$', s.name)"),
-    (
-        "t.price = s.price",
-        "WHEN MATCHED THEN UPDATE SET price = s.price + 1 WHEN NOT MATCHED AND s.id > 12 THEN INSERT (id) VALUES (s.id)",
-    ),
 ]
 
 

@@ -181,7 +181,6 @@ def test_a_negative_zero_in_a_dictionary_is_found(both: Both, monkeypatch: pytes
 NAN = ["f > 100", "f >= 100", "f <> 1.0", "f = DOUBLE('NaN')", "NOT (f <= 100)", "r > 100"]
 
 
-@pytest.mark.nightly
 def test_nan_is_found_in_files_whose_bounds_leave_it_out(both: Both) -> None:
     """PyArrow leaves NaN out of the bounds of a file. Spark skips parts of files by them, and NaN is its greatest value."""
     both.spark("CREATE TABLE t AS SELECT id, CAST(id % 200 AS DOUBLE) AS f, CAST(id % 200 AS FLOAT) AS r FROM range(20000)")

@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from tests.duckdb_instances import open_duckdb
 from tests.functional.change_models import CHAIN, OPEN, ORDERS, SOURCES, check, create_sources, writing
 from tests.interop.other_process import OtherProcess
-from tests.places import FULL_MATRIX, CatalogPlace
+from tests.places import CatalogPlace
 from tests.postgres import fresh_database
 
 UNIT_TEST = """
@@ -129,7 +129,6 @@ select 'customer', id, name, {{ is_incremental() }} from {{ ducklake_changes(sou
 """
 
 
-@pytest.mark.nightly
 class TestFullBuilds(WithDuckDB):
     @pytest.fixture(scope="class")
     def models(self):
@@ -142,6 +141,7 @@ class TestFullBuilds(WithDuckDB):
     def added(self, duckdb: Any) -> list[tuple[object, ...]]:
         return self.rows(duckdb, "SELECT kind, id FROM united WHERE added")
 
+    @pytest.mark.nightly
     def test_an_input_that_cannot_be_continued_is_read_whole(self, duckdb):
         self.run()
         assert self.added(duckdb) == []
@@ -155,7 +155,7 @@ class TestFullBuilds(WithDuckDB):
         for reason, *statements in (
             ("columns of .*orders have changed", "ALTER TABLE orders ADD COLUMN note VARCHAR"),
             ("is a different one", "ALTER TABLE orders RENAME TO before", "CREATE TABLE orders AS FROM before WHERE id < 5"),
-            *((("is a different one", "DROP TABLE orders", "CREATE TABLE orders AS FROM before WHERE id > 5"),) if FULL_MATRIX else ()),
+            ("is a different one", "DROP TABLE orders", "CREATE TABLE orders AS FROM before WHERE id > 5"),
             (
                 "has expired",
                 "INSERT INTO orders VALUES (50, 0, 500, NULL)",
@@ -263,7 +263,6 @@ class TestRefused(WithDuckDB):
             assert text in found[name], name
 
 
-@pytest.mark.nightly
 class TestPublishedRun(WithDuckDB):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):

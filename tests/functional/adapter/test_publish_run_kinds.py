@@ -168,7 +168,6 @@ class TestEveryKindOfNode(OnALake):
         assert self.counts(duckdb, project.test_schema) == PUBLISHED
         assert self.orphans(duckdb) == []
 
-    @pytest.mark.nightly
     def test_a_concurrent_writer_of_a_table_that_the_run_changes(self, project, lake, duckdb):
         before = self.newest(lake)
         with pytest.raises(Exception, match="Nothing was published") as raised:

@@ -70,7 +70,6 @@ class TestChangesOfASample(WithDuckDB):
         self.check(duckdb)
 
 
-@pytest.mark.nightly
 class TestChangesOfARangeOfEventTimes(WithDuckDB):
     """`--event-time-start` and `--event-time-end` are for batches alone: a model that reads changes reads each of them once."""
 

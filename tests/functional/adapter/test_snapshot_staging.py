@@ -7,8 +7,6 @@ import re
 import pytest
 from dbt.tests.util import run_dbt_and_capture
 
-from tests.places import FULL_MATRIX
-
 COMPARED = """
 {% macro ducklake__snapshot_staging_table(strategy, source_sql, target_relation) %}
   {%- set ours = dbt.ducklake__snapshot_staging_table(strategy, source_sql, target_relation) -%}
@@ -49,8 +47,6 @@ CONFIGS = {
     "one_check_record": f"{ONE}, {CHECK}, hard_deletes='new_record'",
     "two_time_record": f"{TWO}, {TIME}, hard_deletes='new_record', {CURRENT}, {NAMES}",
 }
-if not FULL_MATRIX:
-    CONFIGS = {name: CONFIGS[name] for name in ("one_time_current", "two_check_invalidate", "one_check_record")}
 DAYS = """day,a,b,v,changed
 1,1,1,same,2026-01-01
 1,2,2,changes,2026-01-01

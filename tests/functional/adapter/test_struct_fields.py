@@ -146,7 +146,6 @@ class TestNamesWithDots:
             ]
 
 
-@pytest.mark.nightly
 class TestSnapshots:
     @pytest.fixture(scope="class")
     def snapshots(self):
@@ -179,6 +178,7 @@ class TestSnapshots:
             """,
         }
 
+    @pytest.mark.nightly
     def test_a_new_field_of_a_struct_is_added_to_the_snapshot(self, project):
         for number in (1, 2, 3):
             run_dbt(["snapshot", "--exclude", "turned", "--vars", f"{{run: {number}}}"])

@@ -104,7 +104,6 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, done.stdout
 
 
-@pytest.mark.nightly
 def test_a_seed_without_a_usable_header_names_its_file_and_line(seeded: tuple[Path, str]) -> None:
     folder, output = seeded
     assert f"{folder}/seeds/headless.csv, line 1: the names 1, 2 are numbers, so the header seems to be missing" in output

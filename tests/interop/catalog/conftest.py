@@ -26,7 +26,7 @@ NIGHTLY_SCHEMA = pytest.param(*METADATA_SCHEMA.values, marks=[*METADATA_SCHEMA.m
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrize `place` with every database that DuckDB can use, or with the first in `make test` if the test is not marked `parity`.
 
-    With a schema for the metadata, these tests run nightly: those of `tests/unit/catalog` and `test_round_trip.py` always have it.
+    With a schema for the metadata, these tests run nightly: half of those of `tests/unit/catalog` have it in `make test` too.
     """
     if "place" in metafunc.fixturenames:
         parity = metafunc.definition.get_closest_marker("parity") is not None

@@ -24,7 +24,8 @@ POSTGRES = ("postgres", "postgres schema")
 @pytest.fixture(params=[*EVERY_DATABASE, METADATA_SCHEMA])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     """An empty place on each database; in `make test` half of the tests have a schema for the metadata in PostgreSQL, and half have none."""
-    if not FULL_MATRIX and request.param in POSTGRES:
+    chosen_by_the_test = any("place" in mark.args[0] for mark in request.node.iter_markers("parametrize"))
+    if not FULL_MATRIX and request.param in POSTGRES and not chosen_by_the_test:
         number = zlib.crc32(request.function.__name__.encode()) % len(POSTGRES)
         if request.param != POSTGRES[number]:
             pytest.skip("NIGHTLY: on this database in `make test-all` (DUCKLAKE_TEST_MATRIX=full)")

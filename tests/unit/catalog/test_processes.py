@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConflictError
 from tests.catalog_objects import table_of
-from tests.places import CatalogPlace
+from tests.places import EVERY_DATABASE, CatalogPlace, empty_place
 from tests.unit.catalog.conftest import create, file_of, metadata
 
 ROUNDS = 10
@@ -43,6 +44,12 @@ def append(place: CatalogPlace, rounds: int) -> None:
             table = table_of(transaction)
             transaction.rows.add_files(table, [file_of(table)])
             transaction.commit()
+
+
+@pytest.fixture(params=EVERY_DATABASE)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
+    """An empty place on each database."""
+    return empty_place(request.param, request, tmp_path)
 
 
 @pytest.fixture(scope="module")
