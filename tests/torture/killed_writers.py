@@ -262,10 +262,12 @@ def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, read: Re
     kills, writers, first = (KILLS, WITHOUT_SPARK, 0.05) if kinds == "without" else (SPARK_KILLS, WITH_SPARK, 1.5)
     seconds = deque([first], maxlen=20)
     started = Started(place, writers, chance)
-    for _ in range(kills):
+    for number in range(1, kills + 1):
         writer, started = started, Started(place, writers, chance)  # the next one starts its Spark while this one works
         committed, outcome = one_kill(writer, place, read, committed, seconds, chance)
         outcomes[outcome] += 1
+        if number % 50 == 0:
+            print(f"{database}, {kinds} Spark: {number} of {kills} kills", flush=True)
     started.kill(everything=False)  # its Java ends with it
     _, (orphans,) = read("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)")
     state(place, read)
