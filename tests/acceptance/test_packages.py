@@ -138,23 +138,26 @@ def rows(project: Project, query: str) -> list[tuple[Any, ...]]:
         return duckdb.execute(query).fetchall()
 
 
+def assert_rows(project: Project, expected: dict[str, tuple[str, list[tuple[Any, ...]]]]) -> None:
+    """Assert that the query of each table returns the expected rows."""
+    assert {name: rows(project, query.format(name)) for name, (query, _) in expected.items()} == {
+        name: found for name, (_, found) in expected.items()
+    }
+
+
 def test_automate_dv_loads_a_vault_in_three_runs(project: Project) -> None:
     """Its temporary relations are created by their identifier and read by their schema, in the materializations by period and by rank."""
     builds = [("build", "--vars", f"{{loads: {day}}}") for day in (1, 2, 3)]
     unset = dict.fromkeys(("hash_alg_sha1", "hash_alg_sha256"), "the variable `hash` chooses md5")
     case = Case("automate_dv", 18, needs=["dbt_utils"], target_type="databricks", commands=builds, views=2, uncalled=unset)
     check(project, case, HERE / "automate_dv")
-    assert {name: rows(project, query.format(name)) for name, (query, _) in VAULT.items()} == {
-        name: each[1] for name, each in VAULT.items()
-    }
+    assert_rows(project, VAULT)
 
 
 def test_datavault4dbt_loads_a_vault_in_three_runs(project: Project) -> None:
     builds = [("build", "--vars", f"{{loads: {day}}}") for day in (1, 2, 3)]
     check(project, Case("datavault4dbt", 20, target_type="databricks", commands=builds), HERE / "datavault4dbt")
-    assert {name: rows(project, query.format(name)) for name, (query, _) in SCALEFREE_VAULT.items()} == {
-        name: each[1] for name, each in SCALEFREE_VAULT.items()
-    }
+    assert_rows(project, SCALEFREE_VAULT)
 
 
 def test_elementary_stores_results_of_its_tests(project: Project) -> None:
