@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench_projects import dbt
 from timing import report, require_equal
 
 SEED = "id,name,amount\n" + "".join(f"{i},name {i % 7},{i * 3 % 101}.50\n" for i in range(200))
@@ -121,17 +122,14 @@ def build_in_new_processes(folder: Path, rounds: int) -> dict[str, Any]:
     Returns:
         The seconds of the first build, which starts Spark (`cold`), and of the others (`warm`).
     """
-    dbt = [str(Path(sys.executable).with_name("dbt"))]
     walls: list[float] = []
     try:
         for _ in range(rounds + 1):
             started = time.perf_counter()
-            done = subprocess.run([*dbt, "build"], cwd=folder, capture_output=True, text=True)
+            dbt(folder, "build")
             walls.append(time.perf_counter() - started)
-            if done.returncode:
-                raise SystemExit(f"{KEPT} failed:\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}")
     finally:
-        subprocess.run([*dbt, "run-operation", "ducklake_stop_spark"], cwd=folder, capture_output=True)
+        dbt(folder, "run-operation", "ducklake_stop_spark")
     return {"cold": walls[:1], "warm": walls[1:]}
 
 
