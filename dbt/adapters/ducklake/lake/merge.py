@@ -9,7 +9,7 @@ file for each data file and new files for their new versions, under the same row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
@@ -27,14 +27,15 @@ from ..spark.rows.match import (
     outcome,
     updated_columns,
 )
+from ..spark.rows.plans import reads_little, returns_little
 from ..spark.rows.positions import Positions, count, union
-from ..spark.values.key_ranges import filter_to_ranges, measure
+from ..spark.values.key_ranges import KeyRange, Measured, filter_to_ranges, measure
 from .context import Context, RowCounts
 from .insert import insert
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import stage_deletes
 from .small import most_rows
-from .small_merge import fetch_source, merge_small
+from .small_merge import SmallSource, fetch_source, merge_small
 from .target import TargetScan
 
 if TYPE_CHECKING:
@@ -47,33 +48,92 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     Raises:
         DataError: a row of the table is matched by more than one row of the source.
     """
-    with cached(numbered(request.source)) as source:
-        max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
-        small = fetch_source(source, table, request, max_rows) if max_rows else None
-        size = measure(source, request.source_alias, request.keys) if small is None else small.size
-        ranges = [] if request.not_matched_by_source else size.ranges  # WHEN NOT MATCHED BY SOURCE needs every row of the table
-        filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
-        context.transaction.rows.depends_on_rows(table, filters)
-        plan = context.transaction.scan_plan(table, within=filters)
-        request.planned(plan)
-        target = TargetScan(context, plan, request.virtual, request.asks_for_files)
-
-        def match_in(rows: DataFrame) -> Match:
-            return Match(
-                filter_to_ranges(rows, ranges),
-                source,
-                request.target_alias,
-                request.source_alias,
-                request.condition,
-                table.columns,
-                broadcast=size.rows * len(source.columns) <= BROADCAST_VALUES and size.text_bytes <= BROADCAST_BYTES,
-            )
-
+    source = numbered(request.source)
+    max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
+    matches_here = True
+    if max_rows and reads_little(source):
+        small = fetch_source(source, table, request, max_rows, few_partitions=returns_little(source))
+        counts = None if small is None else _merge_here(context, table, request, source, small)
+        if counts is not None:
+            return counts
+        max_rows, matches_here = 0 if small is None else max_rows, False
+    with cached(source) as rows:
+        small = fetch_source(rows, table, request, max_rows) if max_rows else None
+        size = measure(rows, request.source_alias, request.keys) if small is None else small.size
+        target = _target(context, table, request, size)
+        request.planned(target.plan)
+        matching = _Matching(table, request, rows, size)
         if small is not None and size.rows:
-            counts = merge_small(context, table, request, target, lambda rows: match_in(rows).pairs(request.matched), small)
+            fetched = small if matches_here else replace(small, local=None)
+            counts = merge_small(context, table, request, target, matching.pairs, fetched)
             if counts is not None:
                 return counts
-        return _merge_in_spark(context, table, request, plan, match_in(target.rows()), size.rows)
+        return _merge_in_spark(context, table, request, target.plan, matching.match(target.rows()), size.rows)
+
+
+def _merge_here(context: Context, table: Table, request: MergeRequest, source: DataFrame, fetched: SmallSource) -> RowCounts | None:
+    """Stage the effect of a MERGE whose matches this process can find, so that Spark computes the source once without caching it.
+
+    Args:
+        context: the transaction and Spark.
+        table: the target.
+        request: the merge, without WHEN NOT MATCHED BY SOURCE.
+        source: the numbered source. Spark may return other rows, or other numbers, if it computes it again.
+        fetched: its rows.
+
+    Returns:
+        The numbers of changed rows; None if nothing was staged, because Spark must find the matches.
+    """
+    if fetched.local is None:
+        return None
+    target = _target(context, table, request, fetched.size)
+    if fetched.size.rows:
+        counts = merge_small(context, table, request, target, None, fetched)
+    else:
+        _Matching(table, request, source, fetched.size).pairs(target.rows())  # Spark reports an invalid condition in any case
+        counts = RowCounts()
+    if counts is not None:
+        request.planned(target.plan)
+    return counts
+
+
+def _target(context: Context, table: Table, request: MergeRequest, source: Measured) -> TargetScan:
+    """Plan the scan of the rows that can match, which the transaction then depends on."""
+    filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in _ranges(request, source))]
+    context.transaction.rows.depends_on_rows(table, filters)
+    plan = context.transaction.scan_plan(table, within=filters)
+    return TargetScan(context, plan, request.virtual, request.asks_for_files)
+
+
+def _ranges(request: MergeRequest, source: Measured) -> list[KeyRange]:
+    """Return the ranges of the keys that limit the target: WHEN NOT MATCHED BY SOURCE needs all of its rows."""
+    return [] if request.not_matched_by_source else source.ranges
+
+
+@dataclass(frozen=True)
+class _Matching:
+    """Matches rows of the target with the source in Spark."""
+
+    table: Table
+    request: MergeRequest
+    source: DataFrame
+    size: Measured
+
+    def match(self, rows: DataFrame) -> Match:
+        """Return the match of some rows of the target."""
+        return Match(
+            filter_to_ranges(rows, _ranges(self.request, self.size)),
+            self.source,
+            self.request.target_alias,
+            self.request.source_alias,
+            self.request.condition,
+            self.table.columns,
+            broadcast=self.size.rows * len(self.source.columns) <= BROADCAST_VALUES and self.size.text_bytes <= BROADCAST_BYTES,
+        )
+
+    def pairs(self, rows: DataFrame) -> DataFrame:
+        """Return the pairs of some rows of the target, with the new values."""
+        return self.match(rows).pairs(self.request.matched)
 
 
 def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan: ScanPlan, match: Match, source_rows: int) -> RowCounts:

@@ -55,6 +55,7 @@ def fetch(
     extra: Collection[str],
     at_most: int | None = None,
     allowance: int = 0,
+    few_partitions: bool = False,
 ) -> pa.Table | None:
     """Fetch rows in the shape of the table's files.
 
@@ -66,6 +67,7 @@ def fetch(
         extra: names of further columns.
         at_most: the maximum number of rows that `rows` can have, if it is known.
         allowance: the number of rows to fetch in addition to the maximum.
+        few_partitions: whether each partition of `rows` may send the maximum number of rows. It may if the scan is small.
 
     Returns:
         The rows; None if they are too many, or if Spark failed. The caller then falls back to the general path.
@@ -75,7 +77,7 @@ def fetch(
         DataError: a value does not fit its column.
     """
     size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
-    few_partitions = 0 < size <= MAX_LIMITED_BYTES
+    few_partitions = few_partitions or 0 < size <= MAX_LIMITED_BYTES
     if plan is not None and size:
         max_rows = min(max_rows, MAX_BYTES * sum(file.record_count for file in plan.files) // size)
     if at_most is None or at_most > max_rows:

@@ -40,7 +40,9 @@ class SmallSource:
     """The same rows, to match them with a target that this process has read; None if only Spark can match them."""
 
 
-def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_rows: int) -> SmallSource | None:
+def fetch_source(
+    source: DataFrame, table: Table, request: MergeRequest, max_rows: int, *, few_partitions: bool = False
+) -> SmallSource | None:
     """Fetch the source of a merge, with the values of its INSERT clauses.
 
     Args:
@@ -48,6 +50,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
         table: the target.
         request: the merge.
         max_rows: the maximum number of rows.
+        few_partitions: whether each partition of the source may send the maximum number of rows.
 
     Returns:
         The rows; None if there are more, or if a value cannot be inserted: only the general merge knows whether its row is inserted at all.
@@ -62,7 +65,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
     rows = candidates(source, request.source_alias, table.columns, request.not_matched, extra_columns)
     columns = table.columns if request.not_matched else ()
     try:
-        found = fetch(rows, columns, None, max_rows, extra=(SOURCE_ROW, ACTION, *names))
+        found = fetch(rows, columns, None, max_rows, extra=(SOURCE_ROW, ACTION, *names), few_partitions=few_partitions)
         if found is None:
             return None
         keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
@@ -73,7 +76,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, max_row
 
 
 def merge_small(
-    context: Context, table: Table, request: MergeRequest, target: TargetScan, matching: Changed, source: SmallSource
+    context: Context, table: Table, request: MergeRequest, target: TargetScan, matching: Changed | None, source: SmallSource
 ) -> RowCounts | None:
     """Stage the effect of a merge whose source has been fetched.
 
@@ -82,11 +85,12 @@ def merge_small(
         table: the target.
         request: the merge, without WHEN NOT MATCHED BY SOURCE.
         target: the scan of the target.
-        matching: returns the pairs of a scan of the target, as `Match.pairs`.
+        matching: returns the pairs of a scan of the target, as `Match.pairs`; None if only this process may find them.
         source: the fetched source.
 
     Returns:
-        The numbers of changed rows; None if nothing was staged, because more rows match than may be fetched.
+        The numbers of changed rows; None if nothing was staged, because more rows match than may be fetched, or because only Spark can
+        find them and `matching` is None.
 
     Raises:
         DataError: a row of the table is matched by more than one row of the source.
@@ -94,7 +98,7 @@ def merge_small(
     update_clauses = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
     columns = updated_columns(table.columns, request.matched)
     pairs = _local_pairs(context, table, request, target, source, columns)
-    if pairs is None:
+    if pairs is None and matching is not None:
         max_pairs = target.plan.max_rows * source.rows.num_rows
         pairs = fetch_changed(target, matching, columns, source.max_rows, extra=_PAIR_COLUMNS, at_most=max_pairs)
     if pairs is None:

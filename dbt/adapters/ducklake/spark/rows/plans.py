@@ -10,6 +10,40 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SQL = "org.apache.spark.sql"
+LITTLE_BYTES = 16 * 2**20
+"""The maximum size of what a query reads, by Spark's statistics, if it may be computed twice instead of being cached."""
+LITTLE_RESULT_BYTES = 128 * 2**20
+"""The maximum size of a result, by Spark's statistics, whose partitions each send their rows without a common limit."""
+
+
+def reads_little(frame: DataFrame) -> bool:
+    """Whether the files and relations of a query are so small that computing it again costs less than caching it.
+
+    With Spark Connect, where only the server has the plan, and for a query with a user-defined function or with a subquery in an
+    expression, this is false.
+    """
+    java: Any = getattr(frame, "_jdf", None)
+    if java is None:
+        return False
+    session: Any = frame.sparkSession
+    patterns = java_class(session._jvm, f"{_SQL}.catalyst.trees.TreePattern")
+    plan = java.queryExecution().analyzed()
+    if any(plan.containsPattern(each()) for each in (patterns.PLAN_EXPRESSION, patterns.PYTHON_UDF, patterns.SCALA_UDF)):
+        return False
+    leaves = plan.collectLeaves()
+    found = [leaves.apply(index) for index in range(leaves.size())]
+    tables = [leaf for leaf in found if leaf.nodeName() != "CTERelationRef"]  # the relation that it names is in the plan too
+    return sum(map(_size, tables)) <= LITTLE_BYTES
+
+
+def returns_little(frame: DataFrame) -> bool:
+    """Whether Spark estimates that a query returns little: of a join, the product of what it reads. With Spark Connect, this is false."""
+    java: Any = getattr(frame, "_jdf", None)
+    return java is not None and _size(java.queryExecution().analyzed()) <= LITTLE_RESULT_BYTES
+
+
+def _size(plan: Any) -> int:
+    return int(str(plan.stats().sizeInBytes()))
 
 
 def limit_partitions(frame: DataFrame, number: int) -> DataFrame:

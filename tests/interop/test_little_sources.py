@@ -1,0 +1,102 @@
+"""A MERGE whose source reads little computes it without caching it, and computes it again, cached, if Spark must find the matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.lake import merge, small_merge
+from dbt.adapters.ducklake.run.environment import Environment
+from dbt.adapters.ducklake.spark.rows import plans
+from dbt.adapters.ducklake.spark.rows.plans import reads_little, returns_little
+from tests.interop.conftest import Both
+
+CATALOGS = ["sqlite"]
+UPSERT = "MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+RANDOM = "(SELECT id, uuid() AS name FROM (SELECT DISTINCT CAST(rand() * 50 AS INT) AS id FROM range(30)))"
+"""Other keys and other names each time that it is computed."""
+
+
+@pytest.fixture
+def cached_sources(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The DataFrames that merges cache."""
+    found: list[Any] = []
+
+    @contextmanager
+    def noted(frame: Any) -> Iterator[Any]:
+        found.append(frame)
+        with cached(frame) as rows:
+            yield rows
+
+    cached = merge.cached
+    monkeypatch.setattr(merge, "cached", noted)
+    return found
+
+
+@pytest.fixture
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The scan plans that statements record."""
+    found: list[Any] = []
+    monkeypatch.setattr(Environment, "note_scan", lambda _, _table, plan: found.append(plan))
+    return found
+
+
+@pytest.mark.parametrize("matches_here", [True, False])
+def test_a_source_that_differs_each_time_is_one_source(
+    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], scans: list[Any], matches_here: bool
+) -> None:
+    both.spark("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, 'old' AS name FROM range(25)")
+    if not matches_here:
+        monkeypatch.setattr(small_merge, "_local_pairs", lambda *_: None)
+    merged = both.session.execute(UPSERT.format(source=RANDOM))
+    assert len(cached_sources) == (0 if matches_here else 1)
+    assert len(scans) == 1
+    ((rows, ids, new),) = both.rows("SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE name <> 'old') FROM t")
+    assert rows == ids
+    assert new == merged.rowcount > 0
+    both.check_history("t")
+
+
+@pytest.mark.parametrize("sent", [9, 10])
+def test_more_rows_than_are_fetched_are_merged_by_spark(
+    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], sent: int
+) -> None:
+    monkeypatch.setattr("dbt.adapters.ducklake.lake.small.MAX_ROWS_OF_UNKNOWN_SIZE", 9)
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
+    both.spark(UPSERT.format(source=f"(SELECT explode(sequence(3L, {sent + 2}L)) AS id, 'new' AS name)"))
+    assert len(cached_sources) == (0 if sent == 9 else 2), "the source and the pairs"
+    assert both.rows("SELECT count(*), count(*) FILTER (WHERE name = 'new') FROM t") == [(sent + 3, sent)]
+
+
+def test_a_condition_is_analyzed_although_the_source_is_empty(both: Both, cached_sources: list[Any]) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
+    empty = "(SELECT id, 'new' AS name FROM range(0))"
+    with pytest.raises(StatementError, match="nope"):
+        both.spark(UPSERT.format(source=empty).replace("t.id = s.id", "t.id = s.id AND t.nope = 1"))
+    assert both.session.execute(UPSERT.format(source=empty)).rowcount == 0
+    assert cached_sources == []
+    assert both.rows("SELECT DISTINCT name FROM t") == [("old",)]
+
+
+def test_what_a_query_reads_is_known(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = both.session.spark()
+    spark.udf.register("plus_one", lambda number: number + 1, "bigint")
+    both.spark("CREATE TABLE t AS SELECT id FROM range(100)")
+    queries = {
+        "SELECT * FROM t": True,
+        "WITH a AS (SELECT id FROM t) SELECT * FROM a JOIN a AS b USING (id)": True,
+        "SELECT 1 AS id UNION ALL VALUES (2), (3)": True,
+        "SELECT * FROM range(1000)": True,
+        "SELECT * FROM range(10000000)": False,
+        "SELECT plus_one(id) AS id FROM t": False,
+        "SELECT * FROM t WHERE id IN (SELECT id FROM range(10000000))": False,
+    }
+    assert {query: reads_little(both.session.execute(query).frame) for query in queries} == queries
+    assert returns_little(both.session.execute("SELECT * FROM t").frame)
+    assert not returns_little(both.session.execute("SELECT * FROM t AS a CROSS JOIN t AS b CROSS JOIN t AS c CROSS JOIN t AS d").frame)
+    monkeypatch.setattr(plans, "LITTLE_BYTES", 1)
+    assert not reads_little(both.session.execute("SELECT * FROM t").frame)
