@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
-from tests.places import ENCRYPTED, FULL_MATRIX, USUAL_DATABASES, address_of, selected_databases
+from tests.places import ENCRYPTED, FULL_MATRIX, NIGHTLY, USUAL_DATABASES, address_of, selected_databases
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip tests marked `nightly` unless the full matrix runs."""
     for item in items:
         if not FULL_MATRIX and item.get_closest_marker("nightly") is not None:
-            item.add_marker(pytest.mark.skip(reason="NIGHTLY: runs in `make test-all` (DUCKLAKE_TEST_MATRIX=full)"))
+            item.add_marker(pytest.mark.skip(reason=NIGHTLY))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from tests.fast_files import fast_folder
 ENCRYPTED = os.environ.get("DUCKLAKE_TEST_ENCRYPTED", "") == "true"
 """Whether the lakes of the fixtures are encrypted, so that tests that exist cover encrypted files too."""
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
+NIGHTLY = "NIGHTLY: runs in `make test-all` (DUCKLAKE_TEST_MATRIX=full)"
+"""Why `make test` skips a test."""
 USUAL_DATABASES: list[Any] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 """For modules without `CATALOGS`."""
 REFERENCE_DATABASES: list[Any] = [*USUAL_DATABASES, "duckdb"]
@@ -53,6 +56,18 @@ class CatalogPlace:
 def selected_databases(databases: Sequence[Any], *, parity: bool = False) -> Sequence[Any]:
     """Return the databases that a test runs on: the first only, unless `parity` is set or the full matrix is requested."""
     return databases if parity or FULL_MATRIX else databases[:1]
+
+
+def skip_unless_chosen(test: str, variant: int, variants: int) -> None:
+    """Skip a variant of a test in `make test`, unless the name of the test chooses it, so that each variant runs with some of the tests.
+
+    Args:
+        test: the name of the test without that of the variant.
+        variant: the number of the variant, from 0.
+        variants: the number of all variants.
+    """
+    if not FULL_MATRIX and zlib.crc32(test.encode()) % variants != variant:
+        pytest.skip(NIGHTLY)
 
 
 def nightly(*values: Any) -> list[Any]:

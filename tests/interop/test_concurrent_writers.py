@@ -15,7 +15,7 @@ from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.read import local
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
-from tests.places import FULL_MATRIX, nightly_rows
+from tests.places import FULL_MATRIX, NIGHTLY, nightly_rows
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def other(both: Both) -> LakeSession:
 def writer(request: pytest.FixtureRequest, catalog: CatalogUnderTest, both: Both, other: LakeSession) -> Callable[[str], Any]:
     """A concurrent writer, of each kind in turn; on other databases than SQLite, DuckDB alone in `make test`."""
     if request.param == "ours" and catalog.database != "sqlite" and not FULL_MATRIX:
-        pytest.skip("NIGHTLY: runs in `make test-all` (DUCKLAKE_TEST_MATRIX=full)")
+        pytest.skip(NIGHTLY)
     return both.duckdb if request.param == "duckdb" else other.execute
 
 

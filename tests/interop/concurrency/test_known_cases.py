@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
-
 import pytest
 
-from tests.places import FULL_MATRIX, USUAL_DATABASES, nightly, nightly_rows
+from tests.places import USUAL_DATABASES, nightly, nightly_rows, skip_unless_chosen
 
 from .checker import check
 from .model import Model
@@ -25,9 +23,7 @@ in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files"
 @pytest.fixture(params=USUAL_DATABASES)
 def database(request: pytest.FixtureRequest) -> str:
     """The catalog database; in `make test` half of the cases run on each, and random histories on both."""
-    number = zlib.crc32(request.node.name.replace(str(request.param), "").encode()) % len(USUAL_DATABASES)
-    if not FULL_MATRIX and request.param_index != number:
-        pytest.skip("NIGHTLY: on this database in `make test-all` (DUCKLAKE_TEST_MATRIX=full)")
+    skip_unless_chosen(request.node.name.replace(str(request.param), ""), request.param_index, len(USUAL_DATABASES))
     return str(request.param)
 
 

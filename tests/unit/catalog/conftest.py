@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column, Table
 from dbt.adapters.ducklake.format.paths import new_uuid
 from tests.catalog_objects import COLUMNS, committed, main_of, table_of
-from tests.places import EVERY_DATABASE, FULL_MATRIX, METADATA_SCHEMA, CatalogPlace, empty_place
+from tests.places import EVERY_DATABASE, METADATA_SCHEMA, CatalogPlace, empty_place, skip_unless_chosen
 
 POSTGRES = ("postgres", "postgres schema")
 
@@ -25,10 +24,8 @@ POSTGRES = ("postgres", "postgres schema")
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     """An empty place on each database; in `make test` half of the tests have a schema for the metadata in PostgreSQL, and half have none."""
     chosen_by_the_test = any("place" in mark.args[0] for mark in request.node.iter_markers("parametrize"))
-    if not FULL_MATRIX and request.param in POSTGRES and not chosen_by_the_test:
-        number = zlib.crc32(request.function.__name__.encode()) % len(POSTGRES)
-        if request.param != POSTGRES[number]:
-            pytest.skip("NIGHTLY: on this database in `make test-all` (DUCKLAKE_TEST_MATRIX=full)")
+    if request.param in POSTGRES and not chosen_by_the_test:
+        skip_unless_chosen(request.function.__name__, POSTGRES.index(request.param), len(POSTGRES))
     return empty_place(request.param, request, tmp_path)
 
 
