@@ -22,8 +22,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import Connection
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import Connection, Engine
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
@@ -226,8 +226,8 @@ def times(work: Callable[[], float], rounds: int) -> float:
 
 
 def measure_plans(path: str, files: int, rounds: int) -> None:
-    """Print the time and the memory of scan plans."""
-    print(f"\n{'plan':28} {'files':>7} {'median s':>9} {'peak MB':>8}")
+    """Print the time and the memory of scan plans, and how long the longest query of a plan took in the database."""
+    print(f"\n{'plan':28} {'files':>7} {'median s':>9} {'queries s':>10} {'longest s':>10} {'peak MB':>8}")
     with LakeCatalog.open(CatalogSettings(path)) as catalog:
         for title, within in {**selections(files), "everything": ()}.items():
             found: list[int] = []
@@ -240,7 +240,30 @@ def measure_plans(path: str, files: int, rounds: int) -> None:
 
             memory = peak_mb(plan)
             median = times(lambda plan=plan: seconds(plan), rounds)  # type: ignore[misc]
-            print(f"{title:28} {found[0]:7} {median:9.3f} {memory:8.0f}")
+            with query_seconds() as queries:
+                plan()
+            print(f"{title:28} {found[0]:7} {median:9.3f} {sum(queries):10.3f} {max(queries):10.3f} {memory:8.0f}")
+
+
+@contextmanager
+def query_seconds() -> Iterator[list[float]]:
+    """Yield a list that gets the seconds of each query in the block. SQLite computes rows later, when they are fetched."""
+    found: list[float] = []
+    begun: list[float] = []
+
+    def before(*_: object) -> None:
+        begun.append(time.perf_counter())
+
+    def after(*_: object) -> None:
+        found.append(time.perf_counter() - begun.pop())
+
+    event.listen(Engine, "before_cursor_execute", before)
+    event.listen(Engine, "after_cursor_execute", after)
+    try:
+        yield found
+    finally:
+        event.remove(Engine, "before_cursor_execute", before)
+        event.remove(Engine, "after_cursor_execute", after)
 
 
 def measure_commits(paths: dict[str, str], rounds: int) -> None:

@@ -23,7 +23,7 @@ PHASES = (
     ("MainReportVersion", "dbt's modules"),
     ("FoundStats", "parse, with the adapter's modules"),
     ("LogStartLine", "before the first node"),
-    ("CommandCompleted", "nodes"),
+    ("FinishedRunningStats", "nodes"),
 )
 """(the first event that ends a phase, the phase)."""
 THREADS = (

@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, false, func, literal, or_, select, true
 from sqlalchemy import Table as MetadataTable
-from sqlalchemy.sql.expression import CompoundSelect
+from sqlalchemy.sql.expression import CompoundSelect, Subquery
 from sqlalchemy.types import Double
 
 from ...format.files import ColumnFilter, ColumnRange
@@ -33,6 +33,8 @@ from ..store.dialects import CatalogDialect
 
 _MAX_RANGES = 1000
 """A filter with more ranges is not used, because its SQL would be too long."""
+_NO_LIMIT = 2**62
+"""A limit that no query reaches. With a limit, a database computes a query before the one around it, and so converts each value once."""
 _NUMBERS = (Encoding.INTEGER, Encoding.DECIMAL, Encoding.FLOAT)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _SECOND = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?(\+00)?", re.ASCII)
@@ -76,21 +78,35 @@ class Prefilter:
         return ids.except_(*excluded) if excluded else None
 
     def _by_statistics(self) -> Iterator[Select[Any]]:
-        source = t.file_column_stats
         for column_id, filters in self.scan.filters.items():
             leaf = leaf_type(self.scan.columns[column_id].type)
             for each in filters:
                 found = []
+                source = self._statistics(column_id, converted_once=len(each.ranges) > 1)
                 if leaf.encoding is not Encoding.NONE:
                     found.append(and_(source.c.value_count == 0, source.c.min_value.is_(None), source.c.max_value.is_(None)))
-                outside = self._outside(each.ranges, self.scan.columns[column_id].type, source.c.min_value, source.c.max_value)
+                outside = self._outside(each.ranges, self.scan.columns[column_id].type, source.c.get("least"), source.c.get("greatest"))
                 if outside is not None:
                     known = [source.c.contains_nan == literal(False, t.Boolean())] if leaf.is_float and _is_open(each.ranges) else []
                     found.append(and_(outside, *known))
                 if not found or (each.nulls and not leaf.has_bounds):
                     continue
                 no_nulls = [source.c.null_count == 0] if each.nulls else []
-                yield self._ids(source, source.c.column_id == column_id, or_(*found), *no_nulls)
+                yield select(source.c.data_file_id).where(or_(*found), *no_nulls)
+
+    def _statistics(self, column_id: int, *, converted_once: bool) -> Subquery:
+        """Return the statistics of a column in each file; `least` and `greatest` are the bounds as values that SQL can compare, if it can.
+
+        Args:
+            column_id: the column.
+            converted_once: whether the database computes these values once for each file, and not at each use.
+        """
+        stats, type_name = t.file_column_stats.c, self.scan.columns[column_id].type
+        bounds = {"least": self._comparable(type_name, stats.min_value), "greatest": self._comparable(type_name, stats.max_value)}
+        comparable = [value.label(name) for name, value in bounds.items() if value is not None]
+        columns = (stats.data_file_id, stats.value_count, stats.null_count, stats.min_value, stats.max_value, stats.contains_nan)
+        found = select(*columns, *comparable).where(stats.table_id == self.scan.table.table_id, stats.column_id == column_id)
+        return (found.limit(_NO_LIMIT) if converted_once else found).subquery()
 
     def _by_partition(self) -> Iterator[Select[Any]]:
         source, data = t.file_partition_value, t.data_file
@@ -109,7 +125,8 @@ class Prefilter:
         if not has_exact_texts(type_name):
             return None
         if transform == "identity":
-            outside = self._outside(filter_.ranges, type_name, value, value)
+            comparable = self._comparable(type_name, value)
+            outside = self._outside(filter_.ranges, type_name, comparable, comparable)
             return None if outside is None else and_(value.is_not(None), outside)
         count = bucket_count(transform)
         texts = None if count is None else bucket_texts(filter_, type_name, count)
@@ -119,17 +136,23 @@ class Prefilter:
         return select(source.c.data_file_id).where(source.c.table_id == self.scan.table.table_id, *conditions)
 
     def _outside(
-        self, ranges: Sequence[ColumnRange], type_name: str, least: ColumnElement[str], greatest: ColumnElement[str]
+        self, ranges: Sequence[ColumnRange], type_name: str, least: ColumnElement[Any] | None, greatest: ColumnElement[Any] | None
     ) -> ColumnElement[bool] | None:
-        """Return the condition that no range overlaps the bounds; None if SQL cannot compare values of the type."""
+        """Return the condition that no range overlaps the bounds; None if SQL cannot compare values of the type.
+
+        Args:
+            ranges: the ranges.
+            type_name: the type of the column.
+            least: the lower bound as `_comparable` returns it.
+            greatest: the upper bound.
+        """
         if not ranges:
             return true()
-        low, high = self._comparable(type_name, least), self._comparable(type_name, greatest)
         limits = [_limits(each, type_name) for each in ranges]
-        if low is None or high is None or len(ranges) > _MAX_RANGES:
+        if least is None or greatest is None or len(ranges) > _MAX_RANGES:
             return None
         known = [each for each in limits if each is not None]
-        return _between_ranges(low, high, known, self.dialect) if len(known) == len(limits) else None
+        return _between_ranges(least, greatest, known, self.dialect) if len(known) == len(limits) else None
 
     def _comparable(self, type_name: str, text: ColumnElement[str]) -> ColumnElement[Any] | None:
         """Return an expression for the value of a string, which is NULL if the string has an unexpected form."""
