@@ -9,6 +9,7 @@ VENV ?= .venv
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ARGS ?=
 TIMEOUT ?= 900
+COVERAGE := --cov --cov-report=term:skip-covered
 STEPS ?= 1000
 HISTORIES ?= 500
 SEED ?=
@@ -29,11 +30,12 @@ $(VENV)/.made: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres,duckdb,mysql]'
 	@touch $@
 
+test: COVERAGE := # it would take a minute
 test: unit ## run all tests, each on the catalog databases that matter for it (ARGS='-k merge' passes arguments to pytest)
 	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile --durations=20 $(STUCK) $(ARGS)
 
 test-all: ## run all tests on all catalog databases, TPC-H, and STEPS random steps on each: for nightly runs
-	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test TIMEOUT=10800
+	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test TIMEOUT=10800 COVERAGE="$(COVERAGE)"
 
 nightly: export DBT_PACKAGES = $(PACKAGES)
 nightly: export JAFFLE_SHOP = $(PACKAGES)/jaffle-shop-classic
@@ -44,7 +46,7 @@ packages: venv ## check out the dbt packages, jaffle shop and tests of DuckDB's 
 	$(BIN)/python -m tests.acceptance.checkouts $(PACKAGES)
 
 unit: venv ## run the tests that need no Java, and print what they cover
-	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(STUCK) $(ARGS)
+	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(COVERAGE) $(STUCK) $(ARGS)
 
 differential: venv ## run random statements on one lake, alternately with DuckDB and dbt-ducklake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
 	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
