@@ -61,6 +61,20 @@ def test_a_source_that_differs_each_time_is_one_source(
     both.check_history("t")
 
 
+def test_a_source_whose_matches_only_spark_can_find_is_computed_once(
+    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any]
+) -> None:
+    fetched: list[Any] = []
+    fetch = merge.fetch_source
+    monkeypatch.setattr(merge, "fetch_source", lambda *given, **more: fetched.append(given) or fetch(*given, **more))
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
+    both.spark(
+        UPSERT.format(source="(SELECT id, 'new' AS name FROM range(3, 8))").replace("t.id = s.id", "t.id = s.id AND upper(t.name) = 'OLD'")
+    )
+    assert len(fetched) == len(cached_sources) == 1
+    assert both.rows("SELECT name, count(*) FROM t GROUP BY name") == [("new", 5), ("old", 3)]
+
+
 @pytest.mark.parametrize("sent", [9, 10])
 def test_more_rows_than_are_fetched_are_merged_by_spark(
     both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], sent: int

@@ -51,7 +51,7 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     source = numbered(request.source)
     max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
     matches_here = True
-    if max_rows and reads_little(source):
+    if max_rows and request.may_match_here and reads_little(source):
         small = fetch_source(source, table, request, max_rows, few_partitions=returns_little(source))
         counts = None if small is None else _merge_here(context, table, request, source, small)
         if counts is not None:

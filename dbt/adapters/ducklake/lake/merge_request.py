@@ -41,6 +41,11 @@ class MergeRequest:
     planned: Callable[[ScanPlan], None] = lambda _plan: None
     """Called with the scan plan of the table."""
 
+    @property
+    def may_match_here(self) -> bool:
+        """Whether this process may find the matches, if it can read the rows of both sides; otherwise only Spark can."""
+        return bool(self.keys) and self.only_compares and not self.virtual and not self.asks_for_files
+
 
 def refuse_repeated(table: Table, request: MergeRequest, found: MatchOutcome) -> None:
     """Refuse a target row that matches several source rows, unless it can only be deleted, as Spark does."""
