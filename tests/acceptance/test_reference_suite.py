@@ -34,9 +34,9 @@ EXTENSIONS = ("ducklake", "sqlite_scanner", "httpfs")
 AVAILABLE = {*EXTENSIONS, "icu", "json", "parquet", "notwindows", "no_alternative_verify"}
 """What a test can require; Python's DuckDB contains icu, json and parquet."""
 READ_AS_TEXT = {"TIMESTAMP_NS": "CAST({0} AS VARCHAR)", "VARIANT": "nullif(CAST(CAST({0} AS JSON) AS VARCHAR), 'null')"}
-"""Types whose values are texts on our side, and the same in DuckDB."""
+"""DuckDB type → the expression that returns its values as the text that our side returns."""
 SNAPSHOTS = 6
-"""At most this many earlier snapshots of a table are read."""
+"""How many of the newest snapshots of a table are read at most, the newest included."""
 ATTACH = re.compile(
     r"ATTACH\s+(?:OR\s+REPLACE\s+)?(?:IF\s+NOT\s+EXISTS\s+)?'(ducklake:[^']+)'\s*(?:AS\s+\"?(\w+)\"?)?\s*(?:\((.*)\))?",
     re.IGNORECASE | re.DOTALL,
@@ -51,7 +51,7 @@ KNOWN = {
     "types/timestamp.test": DATES,
     "default/all_types_column_default_stats.test": "Spark's decimals have 38 digits, and this uint128 has 39; the error says so",
 }
-"""Maps files whose lakes we do not read as DuckDB does to the reason."""
+"""Test file → why we do not read its lakes as DuckDB does."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -78,7 +78,7 @@ def test_we_read_the_lakes_of_the_suite(file: Path | None, runtime: SparkRuntime
     if script.needs_environment or script.required - AVAILABLE:
         pytest.skip(f"needs {', '.join(sorted(script.required - AVAILABLE)) or 'an environment'}")
     compared, differences = 0, []
-    for lake in played(script):
+    for lake in lakes_of(script):
         found, wrong = compare(lake, runtime)
         compared += found
         differences += wrong
@@ -89,7 +89,7 @@ def test_we_read_the_lakes_of_the_suite(file: Path | None, runtime: SparkRuntime
     print(f"{compared} reads")
 
 
-def played(script: Script) -> Iterator[Attached]:
+def lakes_of(script: Script) -> Iterator[Attached]:
     """Run a script; yield each of its lakes with what DuckDB reads from it, when the script detaches it or ends."""
     first = open_duckdb(*EXTENSIONS)
     first.execute("SET TimeZone = 'UTC'")
@@ -101,16 +101,17 @@ def played(script: Script) -> Iterator[Attached]:
         connection = connections[statement.connection]
         if (detached := re.match(r"\s*DETACH\s+(?:DATABASE\s+)?(?:IF\s+EXISTS\s+)?\"?(\w+)", statement.text, re.IGNORECASE)) is not None:
             lake = attached.pop(detached[1], None)
-            if lake is not None and answered(first, detached[1], lake) and _run(connection, statement.text):
+            compared = lake is not None and read_with_duckdb(first, detached[1], lake)
+            if _run(connection, statement.text) and lake is not None and compared:
                 yield lake
-                continue
+            continue
         done = _run(connection, statement.text)
         if done and (match := ATTACH.match(statement.text.strip())) is not None:
             name = match[2] or Path(match[1]).stem
             attached[name] = Attached(match[1], match[3] or "")
     for connection in connections.values():
         _run(connection, "ROLLBACK")
-    yield from [lake for name, lake in attached.items() if answered(first, name, lake)]
+    yield from [lake for name, lake in attached.items() if read_with_duckdb(first, name, lake)]
 
 
 def _run(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
@@ -121,8 +122,8 @@ def _run(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
     return True
 
 
-def answered(connection: duckdb.DuckDBPyConnection, name: str, lake: Attached) -> bool:
-    """Read every table of the lake, newest rows and some earlier ones, unless our side does not support the lake."""
+def read_with_duckdb(connection: duckdb.DuckDBPyConnection, name: str, lake: Attached) -> bool:
+    """Store in `lake` what DuckDB reads from each table, at the newest and some earlier snapshots; return whether our side supports the lake."""
     if ":memory:" in lake.path or NOT_COMPARED.search(lake.options):
         return False
     cursor = connection.cursor()
@@ -158,9 +159,10 @@ def tables_of(cursor: duckdb.DuckDBPyConnection, name: str) -> list[TableShape]:
 
 
 def _copied(path: str, options: str) -> str | None:
-    """Return the path of a copy of a DuckDB file, which another program cannot open while the script has it open.
+    """Return the path with which we open the lake; None if the script's path is the name of a secret.
 
-    Another database has its own path. A name of a secret is None.
+    A DuckDB file is copied, because no other program can open it while the script has it open. With OVERRIDE_DATA_PATH, the copy gets the
+    new data path. SQLite and PostgreSQL are opened where they are.
     """
     file = Path(path.removeprefix("ducklake:").removeprefix("duckdb:"))
     if not file.is_file():

@@ -54,12 +54,15 @@ def test_table_info_lists_the_committed_tables_of_a_schema_that_the_transaction_
     assert sorted(ours) == sorted(theirs) != []
 
 
-def test_functions_can_be_called_joined_and_used_in_views(shop: Both) -> None:
+def test_functions_can_be_called_and_used_in_views(shop: Both) -> None:
     newest = shop.snapshots() - 1
     assert shop.session.execute("CALL ducklake_current_snapshot('lake')").fetch() == [(newest,)]
     assert shop.session.execute("SELECT id FROM lake.last_committed_snapshot()").fetch() == [(newest,)]
     shop.spark("CREATE VIEW history AS SELECT snapshot_id FROM lake.snapshots() WHERE snapshot_id > 0")
     assert shop.session.execute("SELECT max(snapshot_id) FROM history").fetch() == [(newest + 1,)]
+
+
+def test_unknown_functions_arguments_and_tables_are_refused(shop: Both) -> None:
     with pytest.raises(StatementError, match="not a function of the lake"):
         shop.spark("SELECT * FROM lake.nothing()")
     with pytest.raises(StatementError, match="takes table_name"):

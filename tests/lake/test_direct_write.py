@@ -1,4 +1,4 @@
-"""Files under their final names: which of them count, and that each task writes with the settings of its session.
+"""Files under their final names: which of them belong to the result, and that each task writes with the settings of its session.
 
 `write_direct` is called with local folders here, where every file that an attempt leaves behind can be seen.
 """
@@ -67,7 +67,7 @@ def test_tasks_have_the_settings_of_their_session(spark: SparkSession, tmp_path:
     assert spark.sparkContext.getLocalProperty("spark.sql.session.timeZone") is None
 
 
-def test_no_rows_are_an_empty_file_and_a_failure_leaves_none(spark: SparkSession, tmp_path: Path) -> None:
+def test_no_rows_give_an_empty_file_and_a_failure_leaves_no_file(spark: SparkSession, tmp_path: Path) -> None:
     assert len(write_direct(spark.range(0).toDF("id"), (tmp_path / "empty").as_uri(), {})) == 1
     late = "id < 8 OR reflect('java.lang.Thread', 'sleep', 2000L) = 'never'"  # the other task has ended when this one fails
     wrong = spark.range(0, 10, 1, 2).select(F.assert_true(F.expr(late)).alias("none"), F.col("id"))
@@ -118,7 +118,7 @@ spark.stop()
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the process of an executor in /proc")
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_a_task_that_runs_twice_leaves_no_file_that_counts(tmp_path: Path) -> None:
+def test_only_one_attempt_of_a_repeated_task_is_in_the_result(tmp_path: Path) -> None:
     """One attempt fails, one is overtaken by speculation, and the executor of one is killed while it writes."""
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -127,11 +127,11 @@ def test_a_task_that_runs_twice_leaves_no_file_that_counts(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr[-4000:]
     assert (tmp_path / "killed").exists()
     names = next(line for line in done.stdout.splitlines() if line.startswith("FILES")).split()[1:]
-    assert len(names) == 4, "one file for each task"
+    assert len(names) == 4, "each task must return one file"
     tables = [pq.read_table(tmp_path / "job" / name[1:]) for name in names]
     assert sorted(number for table in tables for number in table.column("id").to_pylist()) == list(range(4000))
     for table in tables:
-        assert len(set(table.column("attempt").to_pylist())) == 1, "all rows of a file are from one attempt"
+        assert len(set(table.column("attempt").to_pylist())) == 1, "a file has rows of several attempts"
     assert max(max(table.column("attempt").to_pylist()) for table in tables) >= 1
     left = found(tmp_path / "job") - set(names)
-    assert left, "the killed executor left a file, which does not count"
+    assert left, "the killed executor should have left a file that is not in the result"

@@ -1,4 +1,4 @@
-"""Events of OpenLineage from values, the names of datasets, and the checks of the profile's `openlineage`."""
+"""OpenLineage events, the names of datasets, and the checks of the profile's `openlineage`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_true_leaves_the_configuration_to_the_client(monkeypatch: pytest.MonkeyP
         ({"transport": {"type": "file"}, "namespace": 7}, "`openlineage.namespace` must be a string, not a whole number"),
     ],
 )
-def test_another_form_is_an_error_that_names_the_field(given: Any, message: str) -> None:
+def test_an_invalid_value_is_an_error_that_names_the_field(given: Any, message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         credentials(given)
 
@@ -248,7 +248,7 @@ def test_a_slow_endpoint_delays_neither_a_node_nor_the_end() -> None:
     gate.set()
 
 
-def test_a_reason_has_no_text_of_an_error() -> None:
+def test_error_types_do_not_contain_the_messages_of_errors() -> None:
     error = RuntimeError(SECRET)
     error.__cause__ = FileNotFoundError(2, SECRET)
 

@@ -1,4 +1,4 @@
-"""Opening the lake of a profile: a database that is starting up is tried again, and modules of Python models are found."""
+"""Opening the lake of a profile: retries, settings, closing after errors, staging, and the modules of Python models."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_command_that_stages_needs_a_manifest_with_the_hook_that_publishes(tmp
     assert not (tmp_path / "lake.sqlite").exists()
 
 
-def test_a_lake_on_which_a_command_cannot_stage_is_not_used_without_staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_staging_cannot_begin_the_lake_is_closed_and_the_next_connection_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     errors = [RuntimeError("no plan")]
 
     def plans_once_wrong(*_: Any) -> dict[str, Any]:
@@ -121,5 +121,5 @@ def test_a_lake_on_which_a_command_cannot_stage_is_not_used_without_staging(tmp_
         connections.lake()
     assert len(closed) == 1
     opened = connections.lake()
-    assert opened.nodes is not None, "the nodes of a later connection are staged"
+    assert opened.nodes is not None, "the nodes of a later connection must be staged"
     opened.close_catalogs()

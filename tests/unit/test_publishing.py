@@ -52,7 +52,9 @@ def test_only_commands_that_build_are_staged(which: str, staged: bool) -> None:
 @pytest.mark.parametrize(("name", "known"), [("publish", "node, tested, run"), ("publish_on", "warn, success, always")])
 def test_an_unknown_value_is_refused(name: str, known: str) -> None:
     given = config({}, {}, {name: "never"})
-    with pytest.raises(DbtRuntimeError, match=f"`{name}` in the profile or the vars must be one of {known}; it is 'never'"):
+    with pytest.raises(
+        DbtRuntimeError, match=f"`{name}` in the profile, the vars or the models of dbt_project.yml must be one of {known}; it is 'never'"
+    ):
         Publishing.of(given.credentials, given)
 
 
@@ -151,7 +153,9 @@ def test_rows_of_a_warning_that_prevents_publishing_are_kept(monkeypatch: pytest
     assert run.kept == {("audit", "warned")}
 
 
-@pytest.mark.parametrize(("selected", "reason"), [(["model.a"], "because an on-run-start hook failed"), ([], "Published 1 relations")])
+@pytest.mark.parametrize(
+    ("selected", "reason"), [(["model.a"], "because an on-run-start hook failed"), ([], "Published 1 relation as snapshot")]
+)
 def test_nothing_is_published_if_a_failed_hook_skips_the_selected_nodes(monkeypatch: pytest.MonkeyPatch, selected, reason) -> None:
     _, lines = discarded(monkeypatch, [], "warn", selected=selected, SKIP_NODES_IF_ON_RUN_START_FAILS=True)
     assert reason in lines[0]

@@ -49,7 +49,7 @@ class Publishing:
     publish: str
     publish_on: str
     on_command_line: bool = False
-    """Whether `--vars` sets `publish`, which then holds for every node."""
+    """Whether `--vars` sets `publish`, which then applies to every node."""
 
     @classmethod
     def of(cls, profile: Profile, config: Any = None) -> Publishing:
@@ -66,7 +66,8 @@ class Publishing:
         for name, known in (("publish", PUBLISH), ("publish_on", PUBLISH_ON)):
             value = next((found[name] for found in _variables(config) if name in found), getattr(profile, name))
             if value not in (None, *known):
-                raise DbtRuntimeError(f"`{name}` in the profile or the vars must be one of {', '.join(known)}; it is {value!r}")
+                places = "the profile, the vars or the models of dbt_project.yml"
+                raise DbtRuntimeError(f"`{name}` in {places} must be one of {', '.join(known)}; it is {value!r}")
             given[name] = value or known[0]
         return cls(**given, on_command_line="publish" in next(_variables(config)))
 
@@ -92,7 +93,7 @@ class Publishing:
 
 
 def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the variables of the command line, then those of the project and of all projects, then the configs of all models."""
+    """Yield the variables of the command line; then the `vars` of the project and of all projects; then the `models` configs of both."""
     yield getattr(config, "cli_vars", None) or {}
     models = {key.removeprefix("+"): value for key, value in (getattr(config, "models", None) or {}).items()}
     for found in (config.vars.to_dict() if hasattr(config, "vars") else {}, models):
@@ -159,8 +160,8 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         return []
     origin = provenance_of(config, None)
     reason = obstacle(results, publish_on)
-    skipped = get_flags().SKIP_NODES_IF_ON_RUN_START_FAILS and selected  # type: ignore[no-untyped-call]
-    if not results and skipped and publish_on != ALWAYS:
+    would_skip = get_flags().SKIP_NODES_IF_ON_RUN_START_FAILS and selected  # type: ignore[no-untyped-call]
+    if not results and would_skip and publish_on != ALWAYS:
         reason = "no selected node ran, because an on-run-start hook failed"
     changed = run.changed_names()
     try:
@@ -171,7 +172,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
             note = "" if snapshot is None else f" The rows of failed tests are in snapshot {snapshot.snapshot_id}."
             return [
                 f"Nothing was published: {reason}.{note}",
-                f"It would have changed {len(changed)} relations: {names(changed)}" if changed else "It would have changed nothing",
+                f"It would have changed {_relations(changed)}: {names(changed)}" if changed else "It would have changed nothing",
             ]
         snapshot = run.publish(origin.author, origin.message, origin.extra_info)
     except DuckLakeError as error:
@@ -184,7 +185,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         raise DbtRuntimeError("\n".join(failed))
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
-    return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {names(changed)}"]
+    return [f"Published {_relations(changed)} as snapshot {snapshot.snapshot_id}: {names(changed)}"]
 
 
 def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: str) -> list[str]:
@@ -256,7 +257,7 @@ def _stores_failures(node: Any) -> bool:
 
 
 def _mark_skipped(results: Sequence[Any], reason: str) -> None:
-    """Mark results that were successful as skipped, so that `dbt retry` builds and tests their nodes again, with all of their batches."""
+    """Mark successful results as skipped and forget the batches of all results, so that `dbt retry` runs all nodes with all batches."""
     for each in results:
         each.batch_results = None
         if each.status not in _FAILED:
@@ -264,8 +265,12 @@ def _mark_skipped(results: Sequence[Any], reason: str) -> None:
             each.message = f"not published: {reason}"
 
 
-def names(each: Iterable[str]) -> str:
+def _relations(changed: Collection[str]) -> str:
+    return f"{len(changed)} relation{'' if len(changed) == 1 else 's'}"
+
+
+def names(given: Iterable[str]) -> str:
     """Return the first names, in alphabetical order, for a message."""
-    found = sorted(each)
+    found = sorted(given)
     more = f" and {len(found) - _MAX_NAMES} more" if len(found) > _MAX_NAMES else ""
     return ", ".join(found[:_MAX_NAMES]) + more

@@ -1,4 +1,4 @@
-"""Whole dbt commands: retry, defer, freshness by a column, ranges of microbatch; and the errors of nodes with wrong configs."""
+"""Whole dbt commands: retry, defer, freshness by a column, ranges of microbatch; the errors of nodes with wrong configs; and new fields of structs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
 BROKEN = "{{ config(materialized='table') }} select id, assert_true(id > 5) as sure from {{ ref('base') }}"
-MENDED = BROKEN.replace("> 5", "> -5")
+FIXED = BROKEN.replace("> 5", "> -5")
 
 
 @pytest.mark.manifest_file
@@ -43,12 +43,12 @@ class TestRuns(OnALake):
             assert "org.apache.spark" not in text
             assert "\tat " not in text
         before = self.newest(lake)
-        write_file(MENDED, project.project_root, "models", "middle.sql")
+        write_file(FIXED, project.project_root, "models", "middle.sql")
         assert [result.node.name for result in run_dbt(["retry"])] == ["middle", "last"]
-        assert len(self.since(lake, before)) == 2, "base was not built again"
+        assert len(self.since(lake, before)) == 2, "only middle and last must be built again"
 
     def test_defer_reads_relations_of_another_target(self, project, lake):
-        write_file(MENDED, project.project_root, "models", "middle.sql")
+        write_file(FIXED, project.project_root, "models", "middle.sql")
         run_dbt(["run"])
         state = Path(project.project_root, "state")
         shutil.copytree(Path(project.project_root, "target"), state, dirs_exist_ok=True)
@@ -61,7 +61,7 @@ class TestRuns(OnALake):
         for more, count in (((), 1), (("--favor-state",), 3)):
             run_dbt(["run", "--target", "mine", "--select", "last", "--defer", "--state", str(state), *more])
             assert project.run_sql(f"select n from {mine}.last", fetch="one") == (count,)
-        write_file(MENDED + " -- changed", project.project_root, "models", "middle.sql")
+        write_file(FIXED + " -- changed", project.project_root, "models", "middle.sql")
         found = run_dbt(["ls", "--select", "state:modified", "--state", str(state), "--resource-type", "model"])
         assert found == ["test.middle"]
 
@@ -81,7 +81,7 @@ sources:
       - {name: instants, identifier: events, config: {loaded_at_field: at}}
       - {name: wall_clock, identifier: events, config: {loaded_at_field: "cast(wall as timestamp)"}}
       - {name: days, identifier: events, config: {loaded_at_field: "cast(day as timestamp)", freshness: {warn_after: {count: 1, period: day}, filter: "id < 2"}}}
-      - {name: asked, identifier: events, config: {loaded_at_query: "select max(at) + interval '1' hour from {{ this }}"}}
+      - {name: by_query, identifier: events, config: {loaded_at_query: "select max(at) + interval '1' hour from {{ this }}"}}
 """
 EVENTS = """
     create or replace table {schema}.events as select id, timestamp '2026-01-01 00:00:00' + make_interval(0, 0, 0, id) as at,
@@ -110,7 +110,7 @@ class TestTimes(OnALake):
             "instants": ("warn", "2026-01-04T00:00:00"),
             "wall_clock": ("warn", "2026-01-04T00:00:00"),
             "days": ("warn", "2026-01-02T00:00:00"),
-            "asked": ("warn", "2026-01-04T01:00:00"),
+            "by_query": ("warn", "2026-01-04T01:00:00"),
         }
 
     def test_a_range_of_batches_and_late_rows(self, project, lake):
@@ -123,10 +123,12 @@ class TestTimes(OnALake):
 
         assert batches("a", "2026-01-01", "2026-01-04") == [(0, "a"), (1, "a"), (2, "a")]
         project.run_sql(f"insert into {project.test_schema}.events (id, at) values (7, timestamp '2026-01-02 12:00:00')")
-        assert batches("b", "2026-01-02", "2026-01-03") == [(0, "a"), (1, "b"), (2, "a"), (7, "b")], "that day only, with its late row"
+        assert batches("b", "2026-01-02", "2026-01-03") == [(0, "a"), (1, "b"), (2, "a"), (7, "b")], (
+            "only that day must change, and its late row must be included"
+        )
         before = self.newest(lake)
         assert batches("c", "2026-01-03", "2026-01-05") == [(0, "a"), (1, "b"), (2, "c"), (3, "c"), (7, "b")]
-        assert len(self.since(lake, before)) == 2, "a snapshot for each batch"
+        assert len(self.since(lake, before)) == 2, "each batch must be one snapshot"
 
 
 NESTED = """

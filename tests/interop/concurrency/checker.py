@@ -150,21 +150,21 @@ class _Search:
         for name in changed:
             was, is_now, current = pinned.get(name), outcome.state.get(name), state.get(name)
             if was == current:
-                after = after.with_those([name], outcome.state)
+                after = after.with_relations_of([name], outcome.state)
             elif isinstance(was, TableRows) and isinstance(is_now, TableRows) and isinstance(current, TableRows):
                 combined = current.with_changes(was, is_now)
                 if combined is None:
                     return f"rows of {name} that it removed, or columns, were no longer there when it committed"
-                after = after.with_those([name], State.of({name: combined}))
+                after = after.with_relations_of([name], State.of({name: combined}))
             else:
                 return f"{name} was made, dropped or replaced meanwhile"
         if transaction.actor in OURS:
-            mixed = self._model.run(transaction.work, pinned.with_those(changed, state))
+            mixed = self._model.run(transaction.work, pinned.with_relations_of(changed, state))
             mismatch = mixed.mismatch(transaction.work)
             if mismatch is not None:
                 return f"{mismatch}, in the tables that it changes as they are when it commits"
-            if after.with_those(changed, mixed.state) != after:
-                return f"it leaves {after}, it should be {after.with_those(changed, mixed.state)}"
+            if after.with_relations_of(changed, mixed.state) != after:
+                return f"it leaves {after}, it should be {after.with_relations_of(changed, mixed.state)}"
         return after
 
     def _fail(self, depth: int, reason: str) -> None:

@@ -28,7 +28,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement in the SQL that Spark, DuckDB and the model have in common.
+    """A statement in the SQL that Spark, DuckDB and `model.Model` have in common.
 
     `writes` are the relations of the lake that it changes. `temporary` is the name of the temporary view that it creates.
     """
@@ -145,7 +145,7 @@ class State:
         """Return the relation of that name, if it exists."""
         return dict(self.relations).get(name)
 
-    def with_those(self, names: Iterable[str], other: State) -> State:
+    def with_relations_of(self, names: Iterable[str], other: State) -> State:
         """Return this state with some relations replaced by those of another state, or removed if it does not have them."""
         mixed = dict(self.relations)
         for name in names:
@@ -219,5 +219,5 @@ class History:
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort rows in one order, with or without NULL."""
+    """Sort rows by their text, because Python cannot compare None with other values."""
     return tuple(sorted((tuple(row) for row in rows), key=repr))

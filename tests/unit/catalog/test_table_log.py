@@ -23,7 +23,7 @@ def load(session: LakeSession, count: int, *, rebuild: bool = False) -> None:
     session.load_seed("main", "t", COLUMNS, [(number,) for number in range(count)], rebuild=rebuild)
 
 
-def test_figures_are_those_of_files_and_inlined_rows(place: CatalogPlace) -> None:
+def test_metrics_are_those_of_files_and_inlined_rows(place: CatalogPlace) -> None:
     with place.lake() as lake, lake.session() as session:
         load(session, 100, rebuild=True)
         load(session, 50, rebuild=True)
@@ -42,7 +42,7 @@ def test_figures_are_those_of_files_and_inlined_rows(place: CatalogPlace) -> Non
     assert [Kind.CREATED_TABLE in entry.kinds for entry in reversed(found)] == [True, False, False, False, False, True, False]
 
 
-def test_figures_that_the_catalog_lost_are_unknown(place: CatalogPlace) -> None:
+def test_metrics_that_the_catalog_lost_are_unknown(place: CatalogPlace) -> None:
     with place.lake() as lake, lake.session() as session:
         for count in (100, 50, 3, 4):
             load(session, count, rebuild=count == 100)
@@ -62,7 +62,7 @@ def test_a_table_whose_id_begins_another_id_has_its_own_log(sqlite_lake: LakeCat
     assert [entry.rows_inserted for entry in log(sqlite_lake, "t11")] == [10, 0]
 
 
-def test_an_earlier_state_ends_the_log(sqlite_lake: LakeCatalog) -> None:
+def test_the_log_at_an_earlier_snapshot_has_no_later_entries(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     before: Snapshot = sqlite_lake.latest()
     insert(sqlite_lake, file_of(table))

@@ -37,7 +37,7 @@ def test_levels_of_gzip_have_hadoops_names() -> None:
     assert arrow_options(WriteOptions(compression="gzip", compression_level=12))["compression_level"] == 9
 
 
-def test_levels_above_the_highest_are_not_used() -> None:
+def test_a_level_is_at_most_the_highest_of_its_codec_and_ignored_above_all() -> None:
     assert arrow_options(WriteOptions(compression="brotli", compression_level=22))["compression_level"] == 11
     for codec in ("zstd", "gzip", "brotli"):
         stored = WriteOptions(compression=codec, compression_level=99999)
@@ -50,7 +50,7 @@ def test_extra_options_have_precedence() -> None:
 
 
 @pytest.mark.parametrize(("size", "spark", "warns"), [(1000, "4.0.5", True), (None, "4.0.5", False), (1000, "4.1.0", False)])
-def test_an_old_spark_that_ignores_the_rows_of_a_row_group_is_a_warning(size: int | None, spark: str, warns: bool) -> None:
+def test_a_spark_that_ignores_the_row_limit_of_row_groups_causes_a_warning(size: int | None, spark: str, warns: bool) -> None:
     message = ignored_option(WriteOptions(row_group_size=size), lambda: spark)
     assert (message is not None) == warns
     if message is not None:

@@ -176,7 +176,7 @@ def test_statements_that_are_passed_only_for_tables_outside_the_lake(text: str, 
 @pytest.mark.parametrize(
     "text", ["refresh function f", "refresh '/path'", "explain select 1", "explain (select * from t)", "show partitions"]
 )
-def test_similar_statements_that_are_not_limited_to_such_tables(text: str) -> None:
+def test_similar_statements_are_not_limited_to_tables_outside_the_lake(text: str) -> None:
     assert not isinstance(parse(text), Foreign)
 
 

@@ -32,7 +32,7 @@ class StagedFile:
 
 
 RewriteWithId = Callable[[WrittenDeleteFile, int, int], WrittenDeleteFile]
-"""Rewrites a delete file under another name. Arguments: the delete file, a snapshot id, and the new snapshot id of all later entries."""
+"""(delete file, after, snapshot id) → a copy with another name, in which all entries later than `after` have the snapshot id."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class StagedDeleteFile:
     rewrite_with_id: RewriteWithId | None = None
 
     def contains_expected_id(self, start: int) -> bool:
-        """Whether it contains the expected snapshot id of its transaction, which is pinned to the snapshot `start`: a greater one."""
+        """Whether the file contains the expected snapshot id of its transaction: only that one is greater than the pinned `start`."""
         return self.file.max_snapshot is not None and self.file.max_snapshot > start
 
 
@@ -102,7 +102,7 @@ class RestoredFile:
 
 @dataclass(frozen=True)
 class RestoredRows:
-    """The restored rows of a table; the rows that they replace are deleted by its other `RowChanges`."""
+    """The restored rows of a table. The rows that they replace are deleted by other fields of the same `RowChanges`."""
 
     files: tuple[RestoredFile, ...]
     inlined: StagedRows | None
@@ -137,12 +137,16 @@ class RowChanges:
     depends_on_rows: tuple[Condition, ...] = ()
     """The read set: the result depends on the rows that pass any of these conditions."""
     reserved_row_ids: int = 0
+    """How many row ids the staged rows use, from the table's next row id on. Rows that were removed again keep theirs."""
     flush: Flush | None = None
-    """The only row change of its transaction to the table. With `truncated` or `restored`, only its delete files are registered."""
+    """A flush of inlined rows: the only row change of its transaction to the table.
+
+    With `truncated` or `restored`, it only turns the inlined deletes of the data files that end into delete files.
+    """
     compaction: Compaction | None = None
     """The only row change of its transaction to the table."""
     restored: RestoredRows | None = None
-    """The rows that a rollback restores or a clone gets. They can be read when they are committed."""
+    """The rows that a rollback restores or a clone gets. They can be read only after the commit."""
 
     @property
     def adds_rows(self) -> bool:
@@ -231,19 +235,26 @@ class RowChanges:
             first_row_id: the row id that scans use for the staged row with the offset 0.
             rewrite_with_id: rewrites delete files that contain the expected snapshot id.
         """
-        deletes, rows, ended = dict(self.delete_files), dict(self.ended_inlined), frozenset(ended_files)
-        deleted = {name: {row_id - first_row_id for row_id in row_ids} for name, row_ids in inlined.items()}
-        left = [staged.without(deleted.get(staged.name, ())) for staged in self.inlined]
-        inlined = {name: row_ids for name, row_ids in inlined.items() if name not in {staged.name for staged in self.inlined}}
-        for file in delete_files:
-            replaced = deletes.get(file.data_file_id)
-            written = file if replaced is None else replace(file, earlier=replaced.file.earlier)
-            deletes[file.data_file_id] = StagedDeleteFile(new_id(), written, rewrite_with_id)
+        offsets = {name: {row_id - first_row_id for row_id in row_ids} for name, row_ids in inlined.items()}
+        remaining = [staged.without(offsets.get(staged.name, ())) for staged in self.inlined]
+        staged_names = {staged.name for staged in self.inlined}
+        ended_inlined = dict(self.ended_inlined)
         for name, row_ids in inlined.items():
-            rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
-        committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)
-        kept = tuple(staged for staged in left if staged.rows)
-        return replace(self, inlined=kept, delete_files=deletes, ended_files=committed, ended_inlined=rows).without_files(ended)
+            if name not in staged_names:
+                ended_inlined[name] = ended_inlined.get(name, frozenset()) | frozenset(row_ids)
+        all_delete_files = dict(self.delete_files)
+        for file in delete_files:
+            replaced = all_delete_files.get(file.data_file_id)
+            written = file if replaced is None else replace(file, earlier=replaced.file.earlier)
+            all_delete_files[file.data_file_id] = StagedDeleteFile(new_id(), written, rewrite_with_id)
+        changed = replace(
+            self,
+            inlined=tuple(staged for staged in remaining if staged.rows),
+            delete_files=all_delete_files,
+            ended_files=self.ended_files | frozenset(file_id for file_id in ended_files if file_id >= 0),
+            ended_inlined=ended_inlined,
+        )
+        return changed.without_files(frozenset(ended_files))
 
     def depending_on(self, conditions: Iterable[Condition]) -> RowChanges:
         """Return a copy with more conditions in the read set."""
@@ -290,7 +301,7 @@ class Staged:
     lake_read: bool = False
     """Whether the changes depend on all tables of the lake."""
     seen: frozenset[int] = frozenset()
-    """The ids of later snapshots whose changes the transaction has seen while they were staged. They are not concurrent to it."""
+    """The ids of snapshots after the pinned one that are not concurrent: the transaction had read their changes while they were staged."""
     commit_message: CommitMessage | None = None
     revision: object = field(default_factory=object, init=False, compare=False, repr=False)
     """A unique object for each state of the staged changes, so that readers can recognize a cached state."""

@@ -27,7 +27,7 @@ def show(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> None
     Args:
         names: the names of the columns.
         rows: Python values.
-        form: `table`, `json` (an array of objects) or `csv` (with a line of names; NULL is empty, nested values are JSON).
+        form: `table`, `json` (an array of objects) or `csv` (with a header row; NULL is empty, nested values are JSON).
     """
     match form:
         case "json":

@@ -1,4 +1,7 @@
-"""What changed in a table: between two of its snapshots from the change feed alone, and between two relations by a join on a key."""
+"""What changed in a table between two of its snapshots, and between two relations.
+
+Two snapshots are compared by the table's net changes where possible, two relations by a join on a key.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Side:
         name: `lake.schema.name`.
         lake: the name of its lake.
         context: the context of its lake.
-        view: the view of the lake in which it was found, at a snapshot or with staged changes.
+        view: the catalog as it was read, at a snapshot or with staged changes (not an SQL view).
         relation: the table or view.
         rows: returns all its rows.
     """
@@ -45,7 +48,7 @@ class Side:
 
     @property
     def compared(self) -> ComparedRelation:
-        """Its description."""
+        """Its name, snapshot and time, for the result."""
         snapshot = self.view.snapshot
         return ComparedRelation(self.name, snapshot.snapshot_id, snapshot.time, self.view.revision is not None)
 
@@ -106,7 +109,8 @@ def _of_snapshots(before: Side, table_before: Table, after: Side, table_after: T
             spark = after.context.spark()
             sides = Rows(deletions(spark, plan, earlier + 1), insertions(spark, plan), _common(columns), indexes)
             rows = row_changes(sides, examples)
-    else:  # if another column has the name now, even a row that was not written again can have another value in it
+    else:
+        # Staged changes have no snapshot to compare with. If another column has the name now, rows that were not written again differ too.
         spark = after.context.spark()
         old, new = numbered(spark, before.view.scan_plan(table_before)), numbered(spark, after.view.scan_plan(table_after))
         rows = row_changes(Rows(_renamed(old, columns, ROW), new, _common(columns), indexes), examples)
@@ -122,7 +126,9 @@ def _columns(side: Side) -> tuple[Column, ...]:
 def _compared(pairs: Sequence[ColumnPair], before: Side, after: Side) -> list[ColumnPair]:
     found = [pair for pair in pairs if pair.common is not None]
     if not found:
-        raise StatementError(f"{before.name} and {after.name} have no common column whose values can be compared")
+        raise StatementError(
+            f"{before.name} and {after.name} have no common column whose values can be compared. Compare views that cast them"
+        )
     return found
 
 
@@ -145,7 +151,8 @@ def _key(before: Side, after: Side, pairs: Sequence[ColumnPair], key: Sequence[s
             raise NotFoundError("column", f"{name} of {side.name}, for the key", f"The columns of both are: {common}")
         if pair.common is None:
             raise StatementError(
-                f"the column {name} cannot be a key, because its types in {before.name} and {after.name} cannot be compared"
+                f"the column {name} cannot be a key, because its types in {before.name} and {after.name} cannot be compared. "
+                "Choose another key, or compare views that cast it"
             )
     if key:
         return tuple(dict.fromkeys(known[fold(name)].after.name for name in key))

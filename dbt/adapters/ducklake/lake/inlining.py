@@ -38,6 +38,7 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
         if not column.nullable and None in values:
             raise DataError(null_message(column))
     stats = stats_of_rows(table.columns, rows)
+    # No file exists: this one only contains the statistics, and its path is the name in errors.
     check_stats([WrittenFile("the inlined rows", len(rows), 0, 0, stats)], table.columns)
     context.transaction.rows.add_inlined(table, rows, stats)
     return True

@@ -34,6 +34,7 @@ COLUMNS = (
 )
 """The columns of `position_rows`."""
 CHANGE_COLUMNS = (net_changes.CHANGE_TYPE, net_changes.SNAPSHOT_ID)
+"""The columns that `input_changes` adds to those of the input."""
 _REFRESH_AFTER = timedelta(days=1)
 """The age after which a position is renewed even if no input has changed, so that its snapshot does not expire."""
 
@@ -188,7 +189,7 @@ def problems(
 
 
 def _is_read(position: Position, inputs: Collection[tuple[str, str]], context_of: ContextOf) -> bool:
-    """Whether the table of a position is one of the inputs, by its name then or now."""
+    """Whether the table of a position is one of the inputs, by its name when the position was stored, or its current name."""
     names = {fold(table) for lake, table in inputs if fold(lake) == fold(position.lake)}
     if not names or fold(position.table) in names:
         return bool(names)
@@ -253,6 +254,7 @@ def _problem_for_list(position: Position, context_of: ContextOf) -> str | None:
 
 
 def _position_problem(position: Position, context_of: ContextOf) -> str | None:
+    """Return why the changes since a position cannot be read. If another table has the input's name now, that table is meant."""
     context = context_of(position.lake)
     table = context.transaction.by_id(position.table_id)
     named = list(_tables_named(context, position.table))

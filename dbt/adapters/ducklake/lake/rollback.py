@@ -28,6 +28,7 @@ COLUMNS = (
     ("rows_before", "bigint"),
     ("rows_after", "bigint"),
 )
+"""The columns of the result, in the order of the fields of `Outcome`."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,16 @@ class Outcome:
     kind: str
     """`schema`, `table`, `view` or `macro`."""
     action: str
-    """`kept`: nothing changed since. `rolled back`: its rows were restored; `altered`: its definition too. `restored`: it had been dropped.
-    `dropped`: it did not exist at the earlier snapshot."""
+    """What was done.
+
+    `kept`: nothing changed since. `rolled back`: its rows were restored. `altered`: its definition was restored, and its rows if they
+    differ. `restored`: it had been dropped. `dropped`: it did not exist at the earlier snapshot.
+    """
     files_ended: int | None = None
     files_restored: int | None = None
     rows_before: int | None = None
     rows_after: int | None = None
+    """The counts are None where no rows were compared: views, macros, schemas, dropped tables, and tables without changes in the log."""
 
 
 def roll_back(
@@ -64,7 +69,7 @@ def roll_back(
 
     Raises:
         NotFoundError: the schema or table did not exist at that snapshot.
-        StatementError: the name belongs to another object now.
+        StatementError: the name belongs to a view now, the table has another name now, or its schema was dropped.
         LakeError: a file of that snapshot is missing from storage.
         ConfigurationError: the lake is read-only.
     """

@@ -65,6 +65,7 @@ class Lake:
         self.nodes: StagedNodes | None = None
         """The nodes that `stage_nodes` stages, until `end_run`."""
         self._turns: dict[tuple[str, int], threading.Lock] = {}
+        """(lake, table id) → the lock of `turn`."""
 
     @classmethod
     def open(
@@ -121,7 +122,7 @@ class Lake:
                     return name
             if self.has(settings.database):
                 raise ConfigurationError(
-                    f"the name {settings.database} is already used by another lake; the lakes are {', '.join(self.names)}"
+                    f"the name {settings.database} is already used by another lake; the lakes are {', '.join(self.names)}. Choose another"
                 )
             self._attached = {**self._attached, settings.database: settings}
             return settings.database
@@ -186,9 +187,9 @@ class Lake:
 
     @contextmanager
     def turn(self, tables: TablesByLake) -> Iterator[None]:
-        """Let sessions that change the same table run one after another.
+        """Let sessions take turns if the smallest (lake, table id) that they change is the same.
 
-        They are matched by the smallest (lake, table id) of their tables.
+        This is so for all that change the same single table. Others may run at the same time, and then conflict and retry.
         """
         key = min(((lake, table.table_id) for lake, changed in tables.items() for table in changed), default=("", 0))
         with self._lock:

@@ -48,7 +48,7 @@ def require_no_conflict(state: CommitState) -> None:
             "they conflict with it" + _RUN_AGAIN
         )
     records = [record for record in records if record.snapshot.snapshot_id not in state.staged.seen]
-    theirs: list[tuple[str | None, Change | Renamed]] = [(record.writer, change) for record in records for change in record.changes]
+    theirs: list[tuple[str | None, Change | Renamed]] = [(record.title, change) for record in records for change in record.changes]
     theirs += [(None, renamed) for renamed in _renamed(state)]
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
     found = find_conflicts(_actions(state.base, state.staged, known), theirs)
@@ -179,7 +179,7 @@ def _require_untouched_rows(state: CommitState, table_id: int, records: Sequence
     table, changes = state.table(table_id), state.staged.rows[table_id]
     change = concurrent_change(state, table, changes.depends_on_rows)
     if change is not None:
-        writers = [each.writer for each in records if any(_changes_rows_of(table_id, logged) for logged in each.changes)]
+        writers = [each.title for each in records if any(_changes_rows_of(table_id, logged) for logged in each.changes)]
         act = "change" if changes.has_changes else Act.DEPEND_ON_ROWS.value
         raise ConflictError(
             f"cannot {act} {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on, "

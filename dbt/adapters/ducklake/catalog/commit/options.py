@@ -39,6 +39,7 @@ def write_staged_options(state: CommitState) -> None:
     staged = [*state.staged.schemas.items(), *state.staged.tables.items()]
     staged_ids = {scope_id for scope_id, _ in staged}
     dropped_ids = {scope_id for scope_id, definition in staged if definition is None}
+    # A new schema or table that was dropped again is no longer staged, so its options are left out too.
     kept = [
         option if option.scope_id is None or option.scope_id >= 0 else replace(option, scope_id=state.catalog_id(option.scope_id))
         for option in state.staged.options.values()

@@ -35,7 +35,14 @@ class Maintenance:
     retry: RetrySettings
 
     def expire(self, *, versions: Collection[int] | None = None, older_than: datetime | None = None, dry_run: bool) -> list[SnapshotRecord]:
-        """Expire the snapshots with these versions, or those older than a timestamp, and return them; with `dry_run` only return them.
+        """Expire snapshots and return them, oldest first; with `dry_run` only return them.
+
+        The newest snapshot never expires. Versions that do not exist are ignored.
+
+        Args:
+            versions: the ids of the snapshots; if they are given, `older_than` is not used.
+            older_than: expire the snapshots from before this time.
+            dry_run: change nothing, so neither error below is raised.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
@@ -136,4 +143,3 @@ class ScheduledFile:
     stored_path: str
     """The path in the catalog, which may be relative to the data path."""
     scheduled_at: datetime
-    """When it was scheduled."""

@@ -42,7 +42,10 @@ from ..store import tables as t
 from ..store.row_rules import checked, damaged_row, rule_violations
 
 LOAD_ALL_THRESHOLD = 20
-"""If more relations than this and more than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
+"""The number of ids up to which rows are read by id. For more, all rows are read, because one full read is cheaper than many ids.
+
+For relations, the limit is a third of those of the lake, if that is more.
+"""
 
 _NO_TYPE = (None, "", "unknown")
 """The stored types of a macro's parameters that mean: no type."""
@@ -66,7 +69,7 @@ Definition = Relation | LakeError | None
 
 
 class DefinitionLoader:
-    """Reads the objects with the ids `ids`, or all objects if `ids` is None."""
+    """Reads the definitions visible at a snapshot. Methods with a parameter `ids` read only these objects, or all if it is None."""
 
     def __init__(self, connection: Connection, snapshot_id: int) -> None:
         self._connection = connection

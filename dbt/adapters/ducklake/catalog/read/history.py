@@ -34,7 +34,7 @@ class SnapshotRecord:
     extra_info: str | None
 
     @property
-    def writer(self) -> str:
+    def title(self) -> str:
         """How errors name this snapshot: its id, author and message."""
         author, message = f" by {self.author}" if self.author else "", f" ({self.message})" if self.message else ""
         return f"snapshot {self.snapshot.snapshot_id}{author}{message}"
@@ -49,7 +49,7 @@ def resolve(database: Database, retry: RetrySettings, version: int | None, times
         database: the catalog database.
         retry: how often the read is retried.
         version: the id of the snapshot.
-        timestamp: the newest snapshot at or before it is wanted (UTC if it has no zone); not used if there is a version.
+        timestamp: returns the newest snapshot at or before this time (UTC if it has no zone); not used if `version` is given.
 
     Raises:
         NotFoundError: the snapshot does not exist.
@@ -102,7 +102,8 @@ def require_not_expired(connection: Connection, database: Database, snapshot_id:
     if connection.execute(select(key).where(key == snapshot_id)).first() is not None:
         return
     if database.opened_at_snapshot is not None and database.opened_at_snapshot.snapshot_id == snapshot_id:
-        raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
+        hint = f"{database.title} was opened at it, and it has expired since. Open the lake at a newer snapshot"
+        raise NotFoundError("snapshot", str(snapshot_id), hint)
     raise ConflictError(
         f"snapshot {snapshot_id}, which this transaction reads, was expired by a concurrent expire_snapshots; "
         "nothing was written. Run the statement or transaction again"
@@ -118,7 +119,7 @@ def snapshot_at(connection: Connection, timestamp: datetime, *, or_later: bool =
         or_later: return the oldest snapshot at or after the timestamp instead.
 
     Raises:
-        NotFoundError: all snapshots are on the other side.
+        NotFoundError: all snapshots are later than the timestamp, or with `or_later` all are earlier.
     """
     timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
     time, key = dialect_of(connection).comparable_timestamp(t.snapshot.c.snapshot_time), t.snapshot.c.snapshot_id
@@ -130,7 +131,8 @@ def snapshot_at(connection: Connection, timestamp: datetime, *, or_later: bool =
     row = connection.execute(query.limit(1)).first()
     if row is None:
         side, other = ("after", "earlier") if or_later else ("before", "later")
-        raise NotFoundError("snapshot", f"at or {side} {timestamp.isoformat()}", f"Every snapshot of the lake is {other}")
+        hint = f"Every snapshot of the lake is {other}. Give {'an earlier' if or_later else 'a later'} time"
+        raise NotFoundError("snapshot", f"at or {side} {timestamp.isoformat()}", hint)
     return _snapshot(row)
 
 

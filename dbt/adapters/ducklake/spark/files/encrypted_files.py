@@ -31,17 +31,18 @@ from .s3 import hint
 from .variant_statistics import variant_stats
 
 _PART = re.compile(r'"((?:[^"]|"")*)"')
+"""A part of the quoted path with which DuckDB names a nested column in its statistics: `"a"."b"`."""
 
 
 @lru_cache(maxsize=1)
 def _instance(_process: int) -> Any:
-    """Return the DuckDB instance of this process."""
+    """Return the DuckDB instance of this process. Its id is the key of the cache, so that a forked process opens another instance."""
     return duckdb_files.connect()
 
 
 @contextmanager
 def _connection() -> Iterator[Any]:
-    """Connect to DuckDB for the block, and raise its errors about files as ours."""
+    """Connect to DuckDB for the block, and raise its errors about files as `LakeError`."""
     try:
         with closing(_instance(os.getpid()).cursor()) as connection:
             yield connection
@@ -75,7 +76,7 @@ def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType
 
 
 def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options: WriteOptions) -> WrittenFile:
-    """Write a table, which has rows, as one encrypted file.
+    """Write a table, which must not be empty, as one encrypted file.
 
     Args:
         table: the rows, with the columns by position.
@@ -133,6 +134,7 @@ def _leaf_stats(column: Column, found: Mapping[str, str]) -> ColumnStats:
     leaf = leaf_type(column.type)
     num_values, nulls = int(found["num_values"]), int(found["null_count"])
     bounds = (found.get("min"), found.get("max")) if leaf.has_bounds else (None, None)
+    # the table's statistics cannot contain a NUL character
     least, greatest = (None if bound is None or "\0" in bound else bound for bound in bounds)
     return ColumnStats(
         column_id=column.column_id,

@@ -1,6 +1,6 @@
 """The three forms of a file's path: in a manifest, as an argument of Spark's reader, and in `_metadata.file_path`.
 
-Paths in a lake are not percent-encoded. Java encodes characters that are not allowed in a URI, but not other letters.
+Paths in a lake are not percent-encoded. Java percent-encodes ASCII characters that are not allowed in a URI, but not letters outside ASCII.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def reader_path(path: str) -> str:
 def hive_value(path: str, key: str) -> str | None:
     """Return the decoded value of the directory `key=value` in a path; None for NULL or if there is no such directory.
 
-    As in DuckDB, the words NULL and null are NULL, unless a letter is percent-encoded.
+    As in DuckDB, the word NULL in any case is NULL, unless a letter of it is percent-encoded.
     """
     value = _hive_directory(path, key)[1]
     return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" or fold(value) == "null" else unquote(value)
@@ -62,7 +62,8 @@ def hive_value(path: str, key: str) -> str | None:
 def hive_column_value(path: str, key: str, type_name: str) -> str | None:
     r"""Return the value of the directory `key=value` for a column of a type, a blob as hexadecimal digits; None for NULL.
 
-    As in DuckDB, an empty value is NULL unless the column has text, and a byte of a blob may be written as `\xAB`.
+    As in DuckDB, an empty value is NULL unless the column is a text column, and a byte of a blob may be written as `\xAB`.
+    A uuid is returned in lower case.
     """
     text = hive_value(path, key)
     if not text and not leaf_type(type_name).is_text:
@@ -94,7 +95,7 @@ def _hive_directory(path: str, key: str) -> tuple[str | None, str | None]:
 
 
 def _java_quoted(text: str) -> str:
-    """Encode like the constructors of `java.net.URI`: of other characters only blanks and control characters are encoded."""
+    """Percent-encode like the constructors of `java.net.URI`: outside ASCII, only blanks and control characters are encoded."""
     return "".join(
         char if ord(char) > 127 and unicodedata.category(char) not in ("Zs", "Zl", "Zp", "Cc") else quote(char, safe=_JAVA_SAFE)
         for char in text

@@ -44,7 +44,8 @@ def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType, *, is_ad
 def variant_kind(field: FileField) -> str:
     """Return `variant` if Spark can reassemble the values, otherwise the type of a shredded part from which it cannot.
 
-    Spark reads timestamps in nanoseconds as numbers, so their type is returned too.
+    Timestamps in nanoseconds are such a type, because Spark reads them as numbers. A variant that is not stored as a struct has the type
+    that is stored instead.
     """
     if field.kind != "struct":
         return field.kind
@@ -57,7 +58,7 @@ def variant_kind(field: FileField) -> str:
 
 
 def _string(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
-    """Read columns that are strings or bytes in Spark, including types that Spark can only represent as strings."""
+    """Return the request for a column that is a string or bytes in Spark, also of a type that Spark lacks; None if no rule applies."""
     if isinstance(spark_type, T.StringType):
         if stored in ("string", "json") or (stored == "binary" and leaf_type(kind).is_text):
             return spark_type, None
@@ -85,7 +86,7 @@ def _string(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
 
 
 def _number(_kind: str, stored: str, spark_type: T.DataType) -> Request | None:
-    """Read columns that are numbers or booleans in Spark."""
+    """Return the request for a number or a boolean; None if no rule applies."""
     native = native_type(stored)
     if isinstance(spark_type, T.BooleanType):
         return (spark_type, None) if stored == "boolean" else None
@@ -109,7 +110,7 @@ def _reader_widens(stored: str, spark_type: T.DataType) -> bool:
 
 
 def _rounded(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
-    """Read timestamps that may be finer than their column."""
+    """Return the request for a timestamp that may be finer than its column; None if no rule applies."""
     if not leaf_type(kind).is_coarse:
         return None
     if stored == "int96":
@@ -118,7 +119,7 @@ def _rounded(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
 
 
 def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
-    """Read dates, times and timestamps."""
+    """Return the request for a date, time or timestamp; None if no rule applies."""
     if kind == "date":
         return (spark_type, None) if stored == "date" else None
     if kind == "time":

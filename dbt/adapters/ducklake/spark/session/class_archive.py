@@ -42,7 +42,7 @@ class ClassArchive:
 
     @property
     def path(self) -> Path:
-        """The archive's file: the first part of its name is the place of Java and Spark, the second part depends on their versions."""
+        """The archive's file. Its name is a hash of the folders of Java and Spark, and `key`, which changes with their versions."""
         place = hashlib.sha256(f"{self.java_home}|{self.spark_home}".encode()).hexdigest()[:12]
         return cache_directory() / "classes" / f"{place}-{self.key}.jsa"
 
@@ -60,7 +60,10 @@ class ClassArchive:
             self.path.with_suffix(".failed").touch()
 
     def make_later(self) -> None:
-        """Start the maker in the background, unless one has failed recently. The caller does not wait and gets no error."""
+        """Start the maker in the background, unless the archive exists or a maker has failed recently.
+
+        The caller does not wait and gets no error.
+        """
         with contextlib.suppress(OSError):
             if self.path.exists() or age(self.path.with_suffix(".failed")) < RETRY_SECONDS:
                 return
