@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+from tests.places import nightly_rows
 
 ROOT = Path(__file__).parents[2]
 MODELS = {
     "a_first.sql": "{{ config(materialized='table') }} select id from range(100)",
-    "b_ends.py": "def model(dbt, session):\n    session.sparkContext._jvm.java.lang.Runtime.getRuntime().halt(3)\n    return dbt.ref('a_first')\n",
+    "b_ends.py": "def model(dbt, session):\n    java = session.sparkContext._jvm.java.lang\n    END\n    return dbt.ref('a_first')\n",
     "c_next.sql": "{{ config(materialized='table') }} select count(*) as n from {{ ref('a_first') }}",
     "d_view.sql": "{{ config(materialized='view') }} select n + 1 as more from {{ ref('c_next') }}",
 }
+KILL = "__import__('os').kill(java.ProcessHandle.current().pid(), 9)"
+HALT = "java.Runtime.getRuntime().halt(3)"
+KILLED = "because it was killed, perhaps by the system for lack of memory (`spark.driver.memory` in the profile)"
 STOPPED = {
     "a_first.sql": "{{ config(materialized='table') }} select id from range(100)",
     "b_large.sql": "{{ config(materialized='table') }} select size(collect_list(repeat(cast(id as string), 1000))) as n from range(0, 10000000, 1, 1)",
@@ -70,6 +74,21 @@ with connect("sqlite:///lake.sqlite", "data/") as lake:
     with pytest.raises(Exception):
         frame.collect()
     assert lake.execute("SELECT min(id) FROM t").fetch() == [(20,)]
+
+    ended = lake.runtime.application.process
+    end_spark()
+    lake.execute("CREATE TABLE u (id INT, note STRING)")
+    lake.execute("INSERT INTO u VALUES (1, 'one'), (2, 'two')")
+    lake.execute("ALTER TABLE u RENAME COLUMN note TO text")
+    lake.execute("ALTER TABLE u ADD COLUMN more STRING DEFAULT 'none'")
+    lake.load_seed("main", "s", [("id", "int"), ("day", "date")], [(1, "2026-11-27"), (2, None)])
+    lake.execute("BEGIN")
+    lake.execute("DROP TABLE s")
+    lake.execute("INSERT INTO u (id) VALUES (3)")
+    lake.execute("COMMIT")
+    assert lake.runtime.application.process is ended, "no statement above needs Spark"
+    assert lake.execute("SELECT * FROM u ORDER BY id").fetch() == [(1, "one", "none"), (2, "two", "none"), (3, None, "none")]
+    assert lake.runtime.application.process is not ended
 """
 TWO_RUNTIMES = """
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
@@ -161,14 +180,16 @@ with (
 """
 
 
-def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
-    project = write_project(tmp_path, MODELS, {"here": {**LAKE, "threads": 1, "spark": SPARK}})
+@pytest.mark.parametrize(("end", "reason"), [(KILL, KILLED), *nightly_rows((HALT, "with the status 3"))], ids=["kill", "halt"])
+def test_the_next_node_starts_spark_again(tmp_path: Path, end: str, reason: str) -> None:
+    models = MODELS | {"b_ends.py": MODELS["b_ends.py"].replace("END", end)}
+    project = write_project(tmp_path, models, {"here": {**LAKE, "threads": 1, "spark": SPARK}})
     process = start_dbt(project, "run")
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 1, output
     assert "PASS=3 WARN=0 ERROR=1" in output
     assert "ERROR creating python table model main.b_ends" in output
-    assert output.count("Spark's process has ended with the status 3; Spark starts again") == 1
+    assert output.count("; Spark starts again") == output.count(f"Spark's process has ended {reason}; Spark starts again") == 1
 
 
 @pytest.mark.nightly
