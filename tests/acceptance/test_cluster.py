@@ -21,7 +21,7 @@ from uuid import uuid4
 import duckdb
 import pytest
 import yaml
-from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
+from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem, copy_files
 
 from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from tests.acceptance.projects import Project, Rows
@@ -72,6 +72,18 @@ models:
 """,
     "dbt_project.yml": "{name: shared, profile: shared, version: '1.0', flags: {send_anonymous_usage_stats: false}}",
 }
+IN_STORE = """
+
+connect_to_catalog = connect
+
+
+def connect():
+    connection = connect_to_catalog()
+    load_extension(connection, "httpfs")
+    connection.execute("{create_secret}")
+    return connection
+"""
+"""What `duckdb_lake.py` of the example shop needs besides for a lake in an object store."""
 EVENTS = "SELECT kind, count(*), sum(id), sum(list_sum(ids)), count(DISTINCT run) FROM lake.main.events GROUP BY kind ORDER BY kind"
 TABLES = ("prices", "events", "totals", "squares", "history")
 
@@ -205,18 +217,29 @@ def in_folder(project: Project, spark: dict[str, object], **more: object) -> Ite
         yield Shared(project, LocalFileSystem(), str(project.folder / "data"), connection)
 
 
-@contextmanager
-def in_store(project: Project, endpoint: str, spark: Callable[[str], dict[str, object]]) -> Iterator[Shared]:
-    """A lake in a new bucket."""
+def new_bucket(endpoint: str) -> tuple[S3FileSystem, str]:
+    """Return PyArrow's client of a store, and the name of a new bucket in it."""
     bucket = f"lake-{uuid4().hex}"
     store = S3FileSystem(endpoint_override=endpoint, allow_bucket_creation=True)
     store.create_dir(bucket)
+    return store, bucket
+
+
+def create_secret(endpoint: str) -> str:
+    """Return the statement with which DuckDB reaches a store."""
+    return (
+        f"CREATE SECRET (TYPE s3, KEY_ID '{os.environ['AWS_ACCESS_KEY_ID']}', SECRET '{os.environ['AWS_SECRET_ACCESS_KEY']}', "
+        f"REGION '{os.environ['AWS_REGION']}', ENDPOINT '{endpoint.partition('://')[2]}', URL_STYLE 'path', USE_SSL {endpoint.startswith('https')})"
+    )
+
+
+@contextmanager
+def in_store(project: Project, endpoint: str, spark: Callable[[str], dict[str, object]]) -> Iterator[Shared]:
+    """A lake in a new bucket."""
+    store, bucket = new_bucket(endpoint)
     write_project(project, f"s3://{bucket}/lake/", spark(bucket))
     with open_duckdb("ducklake", "sqlite_scanner", "httpfs") as connection:
-        connection.execute(
-            f"CREATE SECRET (TYPE s3, KEY_ID '{os.environ['AWS_ACCESS_KEY_ID']}', SECRET '{os.environ['AWS_SECRET_ACCESS_KEY']}', "
-            f"REGION '{os.environ['AWS_REGION']}', ENDPOINT '{endpoint.partition('://')[2]}', URL_STYLE 'path', USE_SSL {endpoint.startswith('https')})"
-        )
+        connection.execute(create_secret(endpoint))
         yield Shared(project, store, f"{bucket}/lake", connection)
 
 
@@ -249,22 +272,6 @@ def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Proje
         clean_up(shared)
 
 
-@only_nightly
-def test_the_example_shop_on_a_cluster(project: Project) -> None:
-    shutil.copytree(SHOP, project.folder, ignore=BUILT, dirs_exist_ok=True)
-    (output,) = yaml.safe_load((SHOP / "profiles.yml").read_text(encoding="utf-8"))["shop"]["outputs"].values()
-    with cluster(user=None) as running:
-        project.write_profiles("shop", {"dev": output | {"spark": on_cluster(running.url, {})}}, "dev")
-        for program, *arguments in DEMO:
-            if program == "dbt":
-                project.dbt(*arguments)
-            else:
-                subprocess.run([sys.executable, *arguments], cwd=project.folder, check=True)
-    with OtherProcess(CatalogPlace(f"ducklake:sqlite:{project.folder}/lake/shop.sqlite", f"{project.folder}/lake/data/")) as duckdb:
-        assert duckdb.query(COUNTS) == [DAY_2]
-        check(duckdb)
-
-
 @pytest.mark.usefixtures("python_of_executors")
 def test_connect_in_short(project: Project) -> None:
     pytest.importorskip("grpc")
@@ -295,6 +302,31 @@ def test_an_encrypted_lake_on_a_cluster_and_over_connect(project: Project, monke
 
 def s3_config(endpoint: str, jars: str) -> dict[str, str]:
     return {"spark.jars": jars, "spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
+
+
+@only_nightly
+@one_server
+@pytest.mark.usefixtures("python_of_executors")
+def test_the_example_shop_on_a_cluster(project: Project, s3_endpoint: str, s3_jars: str) -> None:
+    """The files of the shop's systems arrive in the object store too, and its programs with DuckDB read the lake there."""
+    shutil.copytree(SHOP, project.folder, ignore=BUILT, dirs_exist_ok=True)
+    store, bucket = new_bucket(s3_endpoint)
+    with (project.folder / "duckdb_lake.py").open("a", encoding="utf-8") as file:
+        file.write(IN_STORE.format(create_secret=create_secret(s3_endpoint)))
+    (output,) = yaml.safe_load((SHOP / "profiles.yml").read_text(encoding="utf-8"))["shop"]["outputs"].values()
+    with cluster(other_user()) as running:
+        spark = on_cluster(running.url, s3_config(s3_endpoint, s3_jars))
+        project.write_profiles("shop", {"dev": output | {"data_path": f"s3://{bucket}/lake/", "spark": spark}}, "dev")
+        for program, *arguments in DEMO:
+            if program == "dbt":
+                project.dbt(*arguments, "--vars", f"landing: s3a://{bucket}/landing")
+            else:
+                subprocess.run([sys.executable, *arguments], cwd=project.folder, check=True)
+                copy_files(str(project.folder / "landing"), f"{bucket}/landing", destination_filesystem=store)
+    with OtherProcess(CatalogPlace(f"ducklake:sqlite:{project.folder}/lake/shop.sqlite", f"s3://{bucket}/lake/")) as duckdb:
+        duckdb.query(create_secret(s3_endpoint))
+        assert duckdb.query(COUNTS) == [DAY_2]
+        check(duckdb)
 
 
 @only_nightly
