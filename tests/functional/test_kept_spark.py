@@ -15,7 +15,7 @@ import pytest
 
 from dbt.adapters.ducklake.spark.session.java import cache_directory
 from dbt.adapters.ducklake.spark.session.kept import folder, states, stop_all
-from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+from tests.functional.dbt_process import LAKE, LONG, SPARK, interrupt_while_writing, run_dbt, spark_ui, start_dbt, unchanged, write_project
 from tests.long_use import WITHOUT_ARCHIVE
 
 COMMAND = """
@@ -181,25 +181,35 @@ def test_spark_ends_with_a_killed_command() -> None:
     assert not list(states())
 
 
+def write_kept_project(folder: Path, models: dict[str, str], config: dict[str, str]) -> Path:
+    project = folder / "project"
+    project.mkdir()
+    return write_project(project, models, {"here": {**LAKE, "threads": 2, "spark": {**SPARK, "keep_alive": "10m", "config": config}}})
+
+
+@pytest.mark.nightly
+def test_an_interrupted_run_leaves_no_job_to_the_next_command(cache: Path) -> None:
+    ui, running_jobs = spark_ui()
+    project = write_kept_project(cache, {"before.sql": "{{ config(materialized='table') }} select 1 as id", "long.sql": LONG}, ui)
+    run_dbt(project, "run", "--select", "before")
+    (kept,) = states()
+    with unchanged(project, {"before"}):
+        interrupt_while_writing(start_dbt(project, "run", "--select", "long"), project, running_jobs)
+    run_dbt(project, "run", "--select", "before")
+    assert [(each["pid"], each["commands"]) for each in states()] == [(kept["pid"], 3)]
+
+
 @pytest.mark.nightly
 def test_dbt(cache: Path) -> None:
     models = {
         "a.sql": "{{ config(materialized='incremental', unique_key='id') }} select id from range({{ var('n') }})",
         "b.py": "def model(dbt, session):\n    dbt.config(materialized='table')\n    return dbt.ref('a').limit(1)\n",
     }
-    (cache / "project").mkdir()
-    project = write_project(cache / "project", models, {"here": {**LAKE, "threads": 2, "spark": {**SPARK, "keep_alive": "10m"}}})
-
-    def dbt(*arguments: str) -> str:
-        process = start_dbt(project, *arguments)
-        output, _ = process.communicate(timeout=200)
-        assert process.returncode == 0, output
-        return output
-
-    assert "PASS=2" in dbt("run", "--vars", "n: 3")
+    project = write_kept_project(cache, models, {})
+    assert "PASS=2" in run_dbt(project, "run", "--vars", "n: 3")
     (state,) = states()
-    assert "PASS=2" in dbt("run", "--vars", "n: 5")
-    assert f"a Spark is kept for further commands: ok (process {state['pid']}, unused for " in dbt("debug")
+    assert "PASS=2" in run_dbt(project, "run", "--vars", "n: 5")
+    assert f"a Spark is kept for further commands: ok (process {state['pid']}, unused for " in run_dbt(project, "debug")
     assert [each["commands"] for each in states()] == [3]
-    assert f"Spark's process {state['pid']} ends" in dbt("run-operation", "ducklake_stop_spark")
+    assert f"Spark's process {state['pid']} ends" in run_dbt(project, "run-operation", "ducklake_stop_spark")
     wait_for(lambda: has_ended(state["pid"]))

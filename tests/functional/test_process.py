@@ -1,35 +1,26 @@
-"""dbt in a separate process: Ctrl-C leaves the lake unchanged, secrets stay out of the log and of `ps`, ANSI can be switched off."""
+"""dbt in a separate process: Ctrl-C leaves the lake unchanged, secrets stay out of the log and of `ps`, ANSI can be switched off.
+
+`test_kept_spark.py` has Ctrl-C with a Spark that stays.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
-from dbt.adapters.ducklake.lake.data_path import MARK_FILE
-from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+from tests.clusters import connect_server
+from tests.functional.dbt_process import LAKE, LONG, SPARK, interrupt_while_writing, run_dbt, spark_ui, start_dbt, unchanged, write_project
 
-LONG = """
-{{ config(materialized='table', pre_hook="create table {{ this.schema }}.beside as select 1 as id") }}
-select id, {{ wait }} as waited from range(0, 2000, 1, 200)
-"""
-WAIT = "java_method('java.lang.Thread', 'sleep', 50L)"
 SECRET = "hush-hush"
 PROGRESS = re.compile(r".*model\.p\.long has been running for \d+ s: stage 1 of 1, \d+ of \d+ tasks done.*; http://\S+:\d+")
-END_SECONDS = float(os.environ.get("DUCKLAKE_TEST_END_SECONDS", "5"))
-"""How long Ctrl-C may take; a busy machine needs more."""
 MODELS = {
     "before.sql": "{{ config(materialized='table') }} select try_cast('1' as int) as a, id from range(1000)",
     "lenient.sql": "{{ config(materialized='table') }} select cast('x' as int) as a -- {{ ref('before') }}",
-    "long.sql": LONG.replace("{{ wait }}", WAIT) + " -- {{ ref('lenient') }}",
+    "long.sql": LONG + " -- {{ ref('lenient') }}",
 }
 
 
@@ -55,10 +46,6 @@ def command_lines(process: subprocess.Popen[str]) -> str:
     return listed.stdout
 
 
-def files(folder: Path) -> set[str]:
-    return {str(path) for path in (folder / "data").rglob("*") if path.is_file() and path.name != MARK_FILE}
-
-
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
@@ -73,36 +60,33 @@ def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
         else:
             pytest.fail("".join(lines))
         assert PROGRESS.fullmatch(json.loads(line)["info"]["msg"]), line
-        deadline = time.monotonic() + 60
-        while not list((project / "data").rglob("*/_temporary/*")) and time.monotonic() < deadline:
-            time.sleep(0.2)  # wait until Spark writes
         commands = command_lines(process)
         assert "org.apache.spark.deploy.SparkSubmit" in commands
         assert SECRET not in commands
-        lake = LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{project}/lake.sqlite"))
-        newest = lake.latest().snapshot_id
-        interrupted = time.monotonic()
-        os.kill(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=90)
-        took = time.monotonic() - interrupted
-        assert took < END_SECONDS, f"{took:.1f} s: {output}"
-        assert process.returncode != 0
-        deadline = interrupted + END_SECONDS
-        while "SparkSubmit" in command_lines(process) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert "SparkSubmit" not in command_lines(process), "the JVM ends with dbt"
-        assert lake.latest().snapshot_id == newest
-        reader = lake.reader()
-        assert {name.name for name in reader.names()} == {"before", "lenient"}
-        known = {file.path for name in ("before", "lenient") for file in reader.scan_plan(reader.find("main", name)).files}  # type: ignore[arg-type]
-        assert files(project) == known, "no unregistered file is left"
-        lake.close()
+        with unchanged(project, {"before", "lenient"}):
+            interrupt_while_writing(process, project, lambda: "SparkSubmit" in command_lines(process))
     finally:
         if process.poll() is None:
             process.kill()
     log = (project / "logs" / "dbt.log").read_text()
     assert SECRET not in log
     assert "spark.hadoop.fs.s3a.secret.key" not in "".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_an_interrupted_run_leaves_no_job_on_a_connect_server(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    ui, running_jobs = spark_ui()
+    with connect_server("local[2]", None, ui, {}) as server:
+        project = write_project(
+            tmp_path,
+            {"before.sql": MODELS["before.sql"], "long.sql": LONG + " -- {{ ref('before') }}"},
+            {"here": {**LAKE, "spark": {"remote": server.address}}},
+        )
+        run_dbt(project, "run", "--select", "before")
+        with unchanged(project, {"before"}):
+            interrupt_while_writing(start_dbt(project, "run", "--select", "long"), project, running_jobs)
 
 
 @pytest.mark.slow
