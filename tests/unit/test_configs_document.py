@@ -95,6 +95,12 @@ def test_configs_without_effect_are_listed() -> None:
     assert not set(IGNORED_CONFIGS) & read()
 
 
+@pytest.mark.parametrize("name", IGNORED_CONFIGS)
+def test_the_warning_names_the_config_and_the_reason(name: str) -> None:
+    (warning,) = config_warnings({name: "x"})
+    assert warning == f"The config `{name}` does nothing on a lake: {IGNORED_CONFIGS[name]}."
+
+
 def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possible_value() -> None:
     assert config_warnings({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
     found = config_warnings(
