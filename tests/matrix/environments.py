@@ -82,7 +82,7 @@ def environment(combination: Combination) -> Path:
     """
     extra = "[duckdb]" if combination.duckdb not in (None, NEWEST) else ""
     packages = [f"dbt-ducklake{extra} @ {wheel().as_uri()}", f"pyspark=={combination.pyspark}.*", f"dbt-core=={combination.dbt}.*"]
-    if combination.duckdb == NEWEST:  # the extra would bring the newest DuckDB with an extension `httpfs`
+    if combination.duckdb == NEWEST:  # the extra does not allow it
         packages += ["duckdb>=2", "pytz", *(["duckdb-extension-httpfs", "cryptography"] if combination.encrypted else [])]
     elif combination.duckdb is not None:
         packages.append(f"duckdb=={combination.duckdb}")

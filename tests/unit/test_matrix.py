@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import itertools
+import re
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.encrypted.packages import require_packages
@@ -18,6 +21,7 @@ from tests.matrix.environments import reason
 from tests.matrix.table import table
 from tests.matrix.trial import Outcome, Result, TrialError, run
 
+ROOT = Path(__file__).parents[2]
 SLEEPING = "sleep 77.25 & echo started; wait"
 
 
@@ -44,6 +48,17 @@ def test_the_refusal_of_a_duckdb_without_its_extension_is_that_of_the_adapter(mo
     refusal = Combination("4.3", 21, "3.11", duckdb=NEWEST, encrypted=True).refusal
     with pytest.raises(ConfigurationError, match=refusal):
         require_packages()
+
+
+def test_the_extra_brings_only_a_tested_duckdb() -> None:
+    """DuckDB 2 has no extensions yet, and an encrypted lake with it is refused."""
+    (extra,) = re.findall(r"^duckdb = (\[.*?\])", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    allowed = {each.name: each.specifier for each in map(Requirement, ast.literal_eval(extra))}
+    page = (ROOT / "docs/versions.md").read_text(encoding="utf-8")
+    ((tested, untested),) = re.findall(r"^\| DuckDB, with .*? \| (\S+) \| .* \| (\S+): matrix", page, re.MULTILINE)
+    assert tested in DUCKDBS
+    for package in ("duckdb", "duckdb-extension-httpfs"):
+        assert [each for each in (tested, untested, f"{untested}.9") if each in allowed[package]] == [tested]
 
 
 def test_an_old_python_has_an_older_pyspark() -> None:
