@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 from dbt.adapters.ducklake.errors import ConfigurationError
@@ -59,6 +60,14 @@ def test_the_extra_brings_only_a_tested_duckdb() -> None:
     assert tested in DUCKDBS
     for package in ("duckdb", "duckdb-extension-httpfs"):
         assert [each for each in (tested, untested, f"{untested}.9") if each in allowed[package]] == [tested]
+
+
+def test_the_nightly_run_has_each_python_and_runs_on_the_tested_one() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))["jobs"]
+    steps = [step for step in jobs["tests"]["steps"] if "setup-python" in step.get("uses", "")]
+    versions = [step["with"]["python-version"].split() for step in steps]
+    assert sorted(itertools.chain(*versions)) == sorted(PYTHONS)
+    assert versions[-1] == ["3.11"], "the last one is `python3`, and so that of make"
 
 
 def test_an_old_python_has_an_older_pyspark() -> None:
