@@ -156,17 +156,28 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
         super().set_relations_cache(nodes, clear, required_schemas)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> Run | None:
-        """Record the node as the origin of its snapshots, apply its `spark_config` to its session, and send the start of its run.
+        """Record the node as the origin of its snapshots, send the start of its run, check its configs, and apply its `spark_config`.
 
-        A unit test has the `spark_config` of its model.
+        dbt calls this before each materialization, also those of packages, but not for functions. A unit test has the `spark_config` of its
+        model.
         """
         connection = self.connections.get_thread_connection()
         connection.handle.set_provenance(provenance_of(self.config, connection.name))
-        with self.connections.exception_handler("spark_config"):
-            connection.handle.session.use_settings(spark_config(config, self.connections.manifest))
-        lineage = self._command_lineage()
         connection.handle.last_outcome = None
-        return None if lineage is None else lineage.start(config.model)  # type: ignore[attr-defined] # dbt's object for configs
+        lineage, node = self._command_lineage(), config.model  # type: ignore[attr-defined] # dbt's object for configs
+        run = None if lineage is None else lineage.start(node)
+        try:
+            if node.resource_type in _BUILT:
+                columns = {name: column.to_dict(omit_none=True) for name, column in node.columns.items()}
+                self.check_foreign_configs(node.config.to_dict(omit_none=True), columns)
+            with self.connections.exception_handler("spark_config"):
+                connection.handle.session.use_settings(spark_config(config, self.connections.manifest))
+        except BaseException as error:
+            if getattr(node, "batch", None) is not None:  # dbt would write the error of a batch only to its log
+                logger.error(str(error))
+            self.post_model_hook(config, run)  # dbt calls it only if this method returns
+            raise
+        return run
 
     def post_model_hook(self, config: Any, context: Run | None) -> None:
         """Commit what a node has left in its transaction, and send the end of its run, if its start was sent.

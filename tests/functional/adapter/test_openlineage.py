@@ -32,6 +32,7 @@ MODELS = {
     "counted.py": "def model(dbt, session):\n    dbt.config(materialized='table')\n    return dbt.ref('copied').limit(1)\n",
     "broken.sql": "{{ config(materialized='table') }} select raise_error('not today') as x from {{ ref('copied') }}",
     "skipped.sql": "select * from {{ ref('broken') }}",
+    "refused.sql": "{{ config(row_filter='f', enabled=var('refused', false)) }} select 1 as id",
     "schema.yml": "models: [{name: merged, description: One row for each id, columns: [{name: id, data_tests: [unique]}]}]",
 }
 SNAPSHOT = "{% snapshot history %}{{ config(unique_key='id', strategy='check', check_cols='all') }} select * from {{ ref('copied') }}{% endsnapshot %}"
@@ -177,19 +178,23 @@ class TestFile(WithModels):
 
     @pytest.mark.usefixtures("project")
     def test_a_failing_model(self, file: Path):
-        events = self.events(file, "build", "--select", "given", "copied", "broken+", expect_pass=False)
+        events = self.events(
+            file, "build", "--select", "given", "copied", "broken+", "refused", "--vars", "refused: true", expect_pass=False
+        )
         ends = self.ends(events)
         assert {name: event["eventType"] for name, event in ends.items()} == {
             "given": "COMPLETE",
             "copied": "COMPLETE",
             "broken": "FAIL",
+            "refused": "FAIL",
             "dbt-run-test": "FAIL",
         }
+        assert "cannot enforce row_filter" in ends["refused"]["run"]["facets"]["errorMessage"]["message"]
         error = ends["broken"]["run"]["facets"]["errorMessage"]
         assert "not today" in error["message"]
         assert error["programmingLanguage"] == "SQL"
         again = self.ends(self.events(file, "retry", expect_pass=False))
-        assert {name: event["eventType"] for name, event in again.items()} == {"broken": "FAIL", "dbt-run-test": "FAIL"}
+        assert {name: event["eventType"] for name, event in again.items()} == {"broken": "FAIL", "refused": "FAIL", "dbt-run-test": "FAIL"}
 
     def test_with_publish_tested_only_nodes_that_wait_have_no_version(self, project: TestProjInfo, file: Path):
         write_file(SEED + "8,y\n", project.project_root, "seeds", "given.csv")

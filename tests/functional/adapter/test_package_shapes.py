@@ -77,15 +77,21 @@ class TestMaterializationsOfSpark(OnALake):
 
     @pytest.fixture(scope="class")
     def models(self):
-        model = "{{ config(materialized='without_commit', fails=__FAILS__) }} select 1 as id"
-        return {"inserted.sql": model.replace("__FAILS__", "false"), "failed.sql": model.replace("__FAILS__", "true")}
+        model = "{{ config(materialized='without_commit', fails=__FAILS__, __MORE__) }} select 1 as id"
+        return {
+            "inserted.sql": model.replace("__FAILS__", "false").replace("__MORE__", "location_root='/etc'"),
+            "failed.sql": model.replace("__FAILS__", "true").replace("__MORE__", ""),
+            "filtered.sql": model.replace("__FAILS__", "false").replace("__MORE__", "row_filter='f'"),
+        }
 
     def test_what_they_did_is_committed_as_one_snapshot_unless_they_fail(self, project, lake):
         before = self.newest(lake)
-        run_dbt(["run"], expect_pass=False)
+        results, output = run_dbt_and_capture(["run"], expect_pass=False)
         assert self.rows(project, "inserted") == [(1,)]
-        assert "failed" not in [row[1] for row in project.run_sql("show tables in {schema}", fetch="all")]
+        assert {"failed", "filtered"}.isdisjoint(row[1] for row in project.run_sql("show tables in {schema}", fetch="all"))
         assert len(self.since(lake, before)) == 1
+        assert {result.node.name: "A lake cannot enforce row_filter" in result.message for result in results}["filtered"]
+        assert output.count("The config `location_root` does nothing on a lake") == 1
 
 
 DAYS = """
@@ -182,6 +188,7 @@ class TestViewsAndBatches(OnALake):
             "effective.sql": "{{ config(materialized='incremental') }} select 1 as effective_from, 2 as effective_from",
             "events.sql": "{{ config(event_time='at') }} select 1 as id, timestamp'2026-01-01 05:00:00' as at",
             "batches.sql": BATCHES.replace("select *", "select no_such_column, *"),
+            "filtered.sql": BATCHES.replace("config(", "config(row_filter='f',"),
         }
 
     @pytest.mark.usefixtures("project")
@@ -196,9 +203,11 @@ class TestViewsAndBatches(OnALake):
         assert "column effective_from is named twice; give one of the two another name" in result.message
 
     @pytest.mark.usefixtures("project")
-    def test_the_log_has_the_error_of_a_batch(self):
+    def test_the_output_has_the_error_of_a_batch(self):
         """dbt-core gives the node no message but `ERROR`: docs/configs/strategies/microbatch.md."""
         day = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-02"]
-        results, log = run_dbt_and_capture(["run", "--select", "events", "batches", *day], expect_pass=False)
-        assert {result.node.name: result.message for result in results}["batches"] == "ERROR"
-        assert "no_such_column" in log
+        results, output = run_dbt_and_capture(["run", "--select", "events", "batches", "filtered", *day], expect_pass=False)
+        messages = {result.node.name: result.message for result in results}
+        assert (messages["batches"], messages["filtered"]) == ("ERROR", "ERROR")
+        assert "no_such_column" in output
+        assert "A lake cannot enforce row_filter" in output

@@ -3,7 +3,6 @@
   transaction. The message is the config `commit_message`, rendered with Jinja; `commit_extra_info` is added to the information about the run.
 #}
 {% macro begin_snapshot() %}
-  {%- do adapter.check_foreign_configs(model.config, model.columns or {}) -%}
   {%- set message = config.get('commit_message') -%}
   {%- set message = render(message) if message else '' -%}
   {%- do adapter.begin_transaction(message, config.get('commit_author'), rendered_extra_info(config.get('commit_extra_info'))) -%}

@@ -1,11 +1,12 @@
 {#
   A function is stored in the lake as Spark's SQL, and every session and later run finds it by its name. DuckDB does not see it, because
-  its macros are another dialect.
+  its macros are another dialect. dbt does not call `pre_model_hook` for functions, so their configs are checked here.
 #}
 {% materialization function, adapter='ducklake', supported_languages=['sql', 'python', 'javascript'] %}  {#- dbt's names; the others are refused -#}
 
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set target_relation = this.incorporate(type=this.Function) -%}
+  {%- do adapter.check_foreign_configs(model.config, model.columns or {}) -%}
   {%- if existing_relation is not none and not existing_relation.is_function -%}
     {% do exceptions.relation_wrong_type(existing_relation, 'function') %}
   {%- endif -%}
