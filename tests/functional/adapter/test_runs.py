@@ -72,6 +72,64 @@ class TestRuns(OnALake):
         assert "the columns are: id" in output
 
 
+REFUSED = {"filtered": "row_filter", "secured": "view_security", "watched": "lf_grants", "doubled": "grants"}
+"""Nodes → the config of access that each has."""
+OF_ACCESS = "{{ config(__MORE__, unenforced_access=var('access', 'error')) }} select 1 as id"
+WATCHED = OF_ACCESS.replace("__MORE__", "unique_key='id', strategy='check', check_cols='all', lf_grants={'x': 1}")
+DOUBLED = """
+functions:
+  - name: doubled
+    config: {grants: {select: [me]}, unenforced_access: "{{ var('access', 'error') }}"}
+    arguments: [{name: n, data_type: int}]
+    returns: {data_type: int}
+"""
+KINDS = ("table", "view", "incremental")
+SEVERAL = "{{ config(materialized='__KIND__') }} select 1 as a {{ var('rest', '') }}"
+
+
+@pytest.mark.nightly
+class TestRefusedNodes(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "filtered.sql": OF_ACCESS.replace("__MORE__", "materialized='table', row_filter='f'"),
+            "secured.sql": OF_ACCESS.replace("__MORE__", "materialized='view', view_security='invoker'"),
+            **{f"several_{kind}.sql": SEVERAL.replace("__KIND__", kind) for kind in KINDS},
+        }
+
+    @pytest.fixture(scope="class")
+    def snapshots(self):
+        return {"watched.sql": f"{{% snapshot watched %}}{WATCHED}{{% endsnapshot %}}"}
+
+    @pytest.fixture(scope="class")
+    def functions(self):
+        return {"doubled.sql": "2 * n", "doubled.yml": DOUBLED}
+
+    @pytest.mark.usefixtures("project")
+    def test_a_config_of_access_is_refused_before_anything_is_built_unless_told_otherwise(self, lake):
+        command, before = ["build", "--select", *REFUSED], self.newest(lake)
+        results = run_dbt(command, expect_pass=False)
+        assert {result.node.name: result.message.partition("cannot enforce ")[2].partition(": ")[0] for result in results} == REFUSED
+        assert self.since(lake, before) == []
+        _, output = run_dbt_and_capture([*command, "--vars", "access: warn"])
+        assert [output.count(f"A lake cannot enforce {config}: ") for config in REFUSED.values()] == [1] * len(REFUSED)
+        assert len(self.since(lake, before)) == len(REFUSED)
+
+    @pytest.mark.usefixtures("project")
+    def test_a_model_of_two_statements_is_refused_and_changes_nothing(self, lake):
+        command = ["run", "--select", *(f"several_{kind}" for kind in KINDS)]
+
+        def refuse() -> None:
+            before = self.newest(lake)
+            results = run_dbt([*command, "--vars", "rest: '; select 2 as b'"], expect_pass=False)
+            assert ["The model has 2 statements" in result.message for result in results] == [True] * len(KINDS)
+            assert self.since(lake, before) == []
+
+        refuse()
+        run_dbt(command)
+        refuse()  # the table and the view are replaced now, and the increment has a strategy
+
+
 SOURCES = """
 sources:
   - name: raw
