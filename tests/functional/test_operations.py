@@ -31,6 +31,21 @@ def operation(name: str, **arguments: Any) -> str:
 
 
 class TestOperations:
+    @pytest.mark.usefixtures("project")
+    def test_the_error_says_which_argument_is_wrong_or_missing(self) -> None:
+        arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
+        _, output = run_dbt_and_capture(arguments, expect_pass=False)
+        assert "delete_threshold must be a fraction of rows, from 0 to 1, not 7" in output
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_list_files"], expect_pass=False)
+        assert "needs table_name" in output
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_set_sorted_by", "--args", "{table_name: orders}"], expect_pass=False)
+        assert "ducklake_set_sorted_by needs keys" in output
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_add_data_files"], expect_pass=False)
+        assert "CALL add_data_files needs table_name, files" in output
+        # The other test sets the option, and then the operation needs no argument.
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_expire_snapshots"], expect_pass=False)
+        assert "expire_snapshots needs versions => [3, 4] or older_than => TIMESTAMP '…'" in output
+
     def test_operations_run_and_print_their_results(self, project: Any, tmp_path: Path) -> None:
         for number in range(3):
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
@@ -62,16 +77,6 @@ class TestOperations:
         assert [step for step in steps if step in output] == steps
         assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (4,)
         assert project.run_sql("select count(*) from lake.snapshots()", fetch="one") == (1,)
-
-    @pytest.mark.usefixtures("project")
-    def test_the_error_says_which_argument_is_wrong_or_missing(self) -> None:
-        arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
-        _, output = run_dbt_and_capture(arguments, expect_pass=False)
-        assert "delete_threshold must be a fraction of rows, from 0 to 1, not 7" in output
-        _, output = run_dbt_and_capture(["run-operation", "ducklake_list_files"], expect_pass=False)
-        assert "needs table_name" in output
-        _, output = run_dbt_and_capture(["run-operation", "ducklake_set_sorted_by", "--args", "{table_name: orders}"], expect_pass=False)
-        assert "ducklake_set_sorted_by needs keys" in output
 
 
 class TestCommandLine:

@@ -22,6 +22,8 @@ def operations(macros: Macros) -> Macros:
     [
         ("snapshots", {"limit": 5}, "call snapshots(limit => 5)"),
         ("snapshots", {}, "call snapshots()"),
+        ("history", {"table_name": "t", "limit": 1}, "call `lake`.history(table_name => 't', schema => 'main', limit => 1)"),
+        ("history", {"table": "t", "limit": 1}, "call `lake`.history(table_name => 't', schema => 'main', limit => 1)"),
         ("list_files", {"table_name": "t"}, "call list_files(table_name => 't', schema => 'main')"),
         ("flush_inlined_data", {"table_name": "t", "schema": "s"}, "call flush_inlined_data(table_name => 't', schema_name => 's')"),
         ("flush_inlined_data", {"table_name": "t", "schema_name": "s"}, "call flush_inlined_data(table_name => 't', schema_name => 's')"),
