@@ -226,6 +226,17 @@ def test_large_results_are_split_into_files(lake: LakeSession, catalog: CatalogU
         assert duck.execute("SELECT count(DISTINCT id), count(DISTINCT v) FROM lake.t").fetchone() == (20000, 20000)
 
 
+def test_a_level_that_duckdb_stores_and_cannot_write_is_ignored(both: Both, caplog: pytest.LogCaptureFixture) -> None:
+    both.duckdb("CALL lake.set_option('parquet_compression', 'zstd')")
+    both.duckdb("CALL lake.set_option('parquet_compression_level', 99999)")
+    with pytest.raises(duckdb.Error, match="Compression level must be between"):
+        both.duckdb("CREATE TABLE theirs AS SELECT 1 AS id")
+    both.spark("CREATE TABLE t AS SELECT id FROM range(100)")
+    both.spark("INSERT INTO t VALUES (100)")
+    assert both.rows("SELECT * FROM t") == [(number,) for number in range(101)]
+    assert "parquet_compression_level is 99999, but no codec has a level above 22; it is ignored" in caplog.text
+
+
 def test_a_failed_write_leaves_no_files(lake: LakeSession, tmp_path: Path) -> None:
     lake.execute("CREATE TABLE t (id INT NOT NULL, j JSON)")
     before = files_below(tmp_path / "lake_files")

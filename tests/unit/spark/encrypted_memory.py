@@ -18,7 +18,7 @@ import pyarrow as pa
 from dbt.adapters.ducklake.format.files import WriteOptions
 from dbt.adapters.ducklake.format.objects import Column
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files
-from dbt.adapters.ducklake.spark.encrypted.columns import format_of
+from dbt.adapters.ducklake.spark.files.encrypted_format import format_of
 
 BATCH_ROWS = 10_000
 BATCH_BYTES = 2_000_000

@@ -19,12 +19,12 @@ from dbt.adapters.ducklake.errors import ConfigurationError, LakeError, Statemen
 from dbt.adapters.ducklake.format.files import DataFile, DeleteFile, WriteOptions, WrittenDeleteFile, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files
-from dbt.adapters.ducklake.spark.encrypted.columns import format_of
 from dbt.adapters.ducklake.spark.encrypted.keys import key_of
 from dbt.adapters.ducklake.spark.encrypted.packages import require_packages
 from dbt.adapters.ducklake.spark.encrypted.workers import send_code
 from dbt.adapters.ducklake.spark.files.deletes import positions_table, with_snapshot, write_delete_file
 from dbt.adapters.ducklake.spark.files.encrypted_files import write_table
+from dbt.adapters.ducklake.spark.files.encrypted_format import format_of
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema, renumbered
 from dbt.adapters.ducklake.spark.files.footer_bytes import parse_footer, read_footer, replace_footer, stored_footer
 
@@ -154,6 +154,25 @@ def test_nested_variants_cannot_be_written() -> None:
     column = Column(1, "l", "list", (Column(2, "element", "variant"),))
     with pytest.raises(StatementError, match="column l contains a variant in a list"):
         format_of((column,), WriteOptions(), pa.schema([]))
+
+
+def chosen(options: WriteOptions) -> str:
+    return format_of(COLUMNS, options, TABLE.schema).options
+
+
+@pytest.mark.parametrize(
+    ("codec", "level", "wanted"), [("ZSTD", 7, 7), ("zstd", 22, 22), ("zstd", 23, None), ("zstd", 99999, None), ("gzip", 5, None)]
+)
+def test_a_level_that_duckdb_cannot_write_is_ignored(codec: str, level: int, wanted: int | None, tmp_path: Path) -> None:
+    options = WriteOptions(compression=codec, compression_level=level, encrypted=True)
+    assert ("COMPRESSION_LEVEL" in chosen(options)) == (wanted is not None)
+    assert wanted is None or f"COMPRESSION_LEVEL {wanted}" in chosen(options)
+    assert write_table(TABLE, COLUMNS, f"{tmp_path}/file.parquet", options).record_count == 100
+
+
+def test_an_unknown_codec_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="parquet_compression is 'lzo': set it to one of"):
+        chosen(WriteOptions(compression="lzo"))
 
 
 def test_workers_need_no_dbt_ducklake(file: WrittenFile, tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from ...format.geometry import Extent
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ..encrypted import duckdb_files
-from ..encrypted.columns import format_of
 from ..encrypted.duckdb_files import FileLocation
 from ..encrypted.keys import key_of
 from . import storage
+from .encrypted_format import format_of
 from .field_ids import match_columns, read_schema
 from .footer_bytes import parse_footer, read_footer
 from .s3 import hint

@@ -1,4 +1,4 @@
-"""Translate the write options of a lake to the options of Spark's and PyArrow's Parquet writers.
+"""Translate the write options of a lake to the options of Spark's, PyArrow's and DuckDB's Parquet writers.
 
 Specification: "Configuration". DuckDB's `lz4` is the raw block format, not Hadoop's framed format of the same name.
 """
@@ -39,7 +39,7 @@ _GZIP_LEVELS = ("NO_COMPRESSION", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", 
 
 
 def codec(options: WriteOptions) -> str:
-    """Return the codec's name in Spark and PyArrow.
+    """Return the codec's name in Spark, PyArrow and DuckDB.
 
     Raises:
         ConfigurationError: the codec is unknown.
@@ -123,6 +123,18 @@ def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, An
     if level is not None:
         arguments["compression_level"] = level
     return arguments
+
+
+def duckdb_options(options: WriteOptions) -> str:
+    """Return the options of DuckDB's `COPY`, without the size of row groups.
+
+    Raises:
+        ConfigurationError: the codec is unknown.
+    """
+    compression = codec(options)
+    chosen = f"COMPRESSION '{compression}', PARQUET_VERSION V{options.parquet_version}, GEOPARQUET_VERSION 'NONE'"
+    level = _level(options, compression) if compression == "zstd" else None  # DuckDB accepts no level of another codec
+    return chosen if level is None else f"{chosen}, COMPRESSION_LEVEL {level}"
 
 
 def _level(options: WriteOptions, compression: str) -> int | None:

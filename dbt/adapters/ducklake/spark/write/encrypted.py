@@ -16,11 +16,11 @@ from ...format.files import WriteOptions, WrittenFile
 from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ..encrypted import duckdb_files
-from ..encrypted.columns import format_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
 from ..files import storage
 from ..files.encrypted_files import location_of, written_file
+from ..files.encrypted_format import format_of
 from ..values.arrow_types import arrow_schema
 from ..values.conversions import REFUSED
 

@@ -12,10 +12,8 @@ from ...format.identifiers import double_quoted, duckdb_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.types import decimal_parameters
-from .duckdb_files import Format
-
-_CODECS = {"none": "uncompressed", "lz4": "lz4_raw"}
-"""Names of codecs that DuckDB's writer does not have, or has for another form."""
+from ..encrypted.duckdb_files import Format
+from .write_options import duckdb_options
 
 
 def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schema) -> Format:
@@ -28,6 +26,7 @@ def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schem
 
     Raises:
         StatementError: DuckDB cannot write a column's type.
+        ConfigurationError: the codec is unknown.
     """
     for column in columns:
         if any(node.type == "variant" for child in column.children for node in child.walk()):
@@ -35,16 +34,9 @@ def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schem
                 f"column {column.name} contains a variant in a {column.type}, which DuckDB cannot write to an encrypted file"
             )
     select = ", ".join(f"{_value(column, f'c{number}', 0)} AS {double_quoted(column.name)}" for number, column in enumerate(columns))
-    codec = options.compression.lower()
-    chosen = [
-        f"COMPRESSION {duckdb_literal(_CODECS.get(codec, codec))}",
-        f"PARQUET_VERSION V{options.parquet_version}",
-        "GEOPARQUET_VERSION 'NONE'",
-    ]
-    if options.compression_level is not None and codec == "zstd":
-        chosen.append(f"COMPRESSION_LEVEL {options.compression_level}")
     ids = ", ".join(f"{duckdb_literal(column.name)}: {_ids(column)}" for column in columns)
-    return Format(select, f"{{{ids}}}", ", ".join(chosen), options.row_group_size or ROW_GROUP_ROWS, options.row_group_size_bytes, schema)
+    rows = options.row_group_size or ROW_GROUP_ROWS
+    return Format(select, f"{{{ids}}}", duckdb_options(options), rows, options.row_group_size_bytes, schema)
 
 
 def _ids(column: Column) -> str:
