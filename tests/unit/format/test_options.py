@@ -60,7 +60,13 @@ def test_a_share_outside_its_range_is_refused_when_it_is_read(value: str) -> Non
         Options.of([StoredOption("rewrite_delete_threshold", value)]).rewrite_threshold()
 
 
-@pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("target_file_size", "²"), ("parquet_version", "V3")])
+NUMBERS = ("target_file_size", "parquet_compression_level", "parquet_row_group_size", "parquet_row_group_size_bytes")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("target_file_size", "16MB"), ("target_file_size", "²"), ("parquet_version", "V3"), *((key, "-1") for key in NUMBERS)],
+)
 def test_the_error_names_an_invalid_stored_value(key: str, value: str) -> None:
     with pytest.raises(LakeError, match=rf"{key}.*'{value}'.*set it again"):
         Options.of([StoredOption(key, value)]).write_options()
