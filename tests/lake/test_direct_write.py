@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+from dbt.adapters.ducklake.spark.session.runtime import SCRATCH
 from dbt.adapters.ducklake.spark.write.direct import is_available, write_direct
 
 if TYPE_CHECKING:
@@ -74,6 +76,18 @@ def test_no_rows_give_an_empty_file_and_a_failure_leaves_no_file(spark: SparkSes
     with pytest.raises(Exception, match="is not true"):
         write_direct(wrong, (tmp_path / "failed").as_uri(), {})
     assert found(tmp_path / "failed") == set()
+
+
+def test_a_removed_scratch_folder_is_made_again(spark: SparkSession, tmp_path: Path) -> None:
+    session, scratch = spark.newSession(), tmp_path / "scratch"
+    session.conf.set(SCRATCH, str(scratch))
+    for name in ("first", "second"):
+        files = write_direct(session.range(0, 10, 1, 2).toDF("id"), (tmp_path / name).as_uri(), {})
+        assert {path for path, _ in files} == found(tmp_path / name)
+        assert len(files) == 2
+        assert scratch.stat().st_mode & 0o777 == 0o700
+        assert list(scratch.iterdir()) == []
+        shutil.rmtree(scratch)
 
 
 CLUSTER = """

@@ -1,9 +1,10 @@
-"""Damaged files, a full disk and a database server that restarts: an error that says what is wrong, nothing is lost, and work goes on."""
+"""Damaged files, a full disk, a removed folder and a database server that restarts: an error that says what is wrong, nothing is lost, and work goes on."""
 
 from __future__ import annotations
 
 import random
 import resource
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,10 +18,12 @@ import pytest
 from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.errors import DuckLakeError, EngineError, LakeError
 from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.session.launch import running_jvm
+from dbt.adapters.ducklake.spark.session.runtime import SCRATCH
 from tests import mysql, postgres
 from tests.catalogs import CatalogUnderTest
-from tests.places import nightly
+from tests.places import ENCRYPTED, nightly
 
 MEBIBYTE = 1 << 20
 DOWN_SECONDS = 1.5
@@ -170,6 +173,32 @@ class TestFullDisk:
         assert count(tables, "other") == 3000
         tables.execute("INSERT INTO other SELECT * FROM other")
         assert count(tables, "other") == 6000
+
+
+# -- a removed folder ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(ENCRYPTED, reason="DuckDB reads the files, without a list for Spark")
+def test_statements_need_no_scratch_folder_of_earlier_ones(tables: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that tidy up temporary folders remove it."""
+    monkeypatch.setattr(local, "MAX_ROWS", -1)  # Spark reads the files
+    scratch = tmp_path / "scratch"
+    tables.spark().conf.set(SCRATCH, str(scratch))
+    assert count(tables, "t") == 5000
+    begun = tables.execute("SELECT max(id) FROM t")
+    merge = (
+        "MERGE INTO t USING (SELECT CAST(word AS BIGINT) + 4000 AS id FROM other) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET name = 'merged' WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, 'new')"
+    )
+    for text in ("SELECT * FROM other", merge, "CREATE TABLE copied AS SELECT * FROM t"):
+        shutil.rmtree(scratch)
+        tables.execute(text).fetch()
+        assert scratch.is_dir(), "Spark must have read a list in it"
+    assert begun.fetch() == [(4999,)]
+    for name in ("t", "copied"):
+        query = f"SELECT name IN ('merged', 'new'), count(*), min(id), max(id) FROM {name} GROUP BY 1 ORDER BY 1"
+        assert tables.execute(query).fetch() == [(False, 4000, 0, 3999), (True, 3000, 4000, 6999)]
 
 
 # -- a database server that restarts -------------------------------------------------------------------------------------------

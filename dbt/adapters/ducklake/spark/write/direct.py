@@ -65,6 +65,7 @@ def write_direct(rows: DataFrame, target: str, options: Mapping[str, str], keys:
     output = execution.analyzed().output()
     scala_options = jvm.PythonUtils.toScalaMap(dict(options))
     committer = java_class(jvm, _COMMITTER)(uuid4().hex, target)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # if it was removed: Spark would let other users read it
     try:
         log = _log_class(jvm)(_LOG_VERSION, session, folder.as_uri(), java_class(jvm, _OPTION).empty())
         committer.setupManifestOptions(log, _BATCH)
