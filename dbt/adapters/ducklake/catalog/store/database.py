@@ -6,7 +6,7 @@ All queries of a reading transaction see the same state of the catalog. A writin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import ColumnElement, Delete, Select, Update, create_engine, event
@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection, Engine, make_url
 from ...errors import ConfigurationError, EngineError
 from ...format.objects import Snapshot
 from ...format.versions import migration_required
-from .dialects import BusyError, CatalogDialect, dialect_of
+from .dialects import BusyError, CatalogDialect, ReadOnlyError, dialect_of
 from .location import CatalogLocation
 from .retries import RetrySettings
 from .row_rules import naming_damaged_rows
@@ -36,6 +36,10 @@ BATCH_SIZE = 500
 
 class ConcurrentWriteError(Exception):
     """A concurrent writer committed first, or held its lock for too long; a retry of the same transaction may succeed."""
+
+
+class ReadOnlyDatabaseError(EngineError):
+    """The catalog database is read-only."""
 
 
 class Database:
@@ -164,6 +168,17 @@ class Database:
     @contextmanager
     def writing_any_format(self) -> Iterator[Connection]:
         """Open a writing transaction like `writing`, but also for a lake with an older format version."""
+        with ExitStack() as opened:
+            try:
+                connection = opened.enter_context(self._begun_commit())
+            except ReadOnlyDatabaseError:
+                self._engine.dispose()  # connections from a time when the database was read-only stay so
+                connection = opened.enter_context(self._begun_commit())
+            yield connection
+
+    @contextmanager
+    def _begun_commit(self) -> Iterator[Connection]:
+        """Open a writing transaction like `writing_any_format`, on a connection that perhaps cannot write."""
         with self.writing_without_tables() as connection:
             self.dialect.begin_commit(connection, self.schema)
             yield connection
@@ -208,6 +223,11 @@ class Database:
             yield
         except BusyError as error:
             raise ConcurrentWriteError(str(error)) from error
+        except ReadOnlyError as error:
+            raise ReadOnlyDatabaseError(
+                f"the catalog database {self.location} is read-only ({error}); nothing was written. Make it writable and run this again, "
+                "or set read_only: true if dbt only reads the lake"
+            ) from error
         except sa_exc.DBAPIError as error:
             cause = error.orig if error.orig is not None else error
             if self.dialect.is_write_conflict(cause):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine import URL, Connection, Dialect
 
-from .dialect import BusyError, CatalogDialect
+from .dialect import BusyError, CatalogDialect, ReadOnlyError
 from .duckdb import DUCKDB
 from .mysql import MYSQL
 from .postgres import POSTGRES
 from .sqlite import SQLITE
 
-__all__ = ["BusyError", "CatalogDialect", "dialect_of"]
+__all__ = ["BusyError", "CatalogDialect", "ReadOnlyError", "dialect_of"]
 
 registry.register("duckdb.ducklake", f"{__name__}.duckdb_driver", "DuckDBFile")
 """Handles URLs `duckdb+ducklake:///…`; duckdb-engine, if it is installed, handles other DuckDB URLs."""

@@ -47,6 +47,10 @@ class BusyError(Exception):
     """Other writers hold a lock for too long; a retry may succeed."""
 
 
+class ReadOnlyError(Exception):
+    """The transaction cannot write, as its connection was opened while the database was read-only, or the database still is."""
+
+
 def create_table(connection: Connection, table: Table) -> None:
     """Create a table in the transaction."""
     connection.execute(CreateTable(table))
@@ -119,7 +123,11 @@ class CatalogDialect:
 
     begin_commit: Callable[[Connection, str | None], None] = nothing
     """Begins a writing transaction: waits for other writers, then sees everything that they committed; not necessary if `write_lock` or
-    `prepare_engine` does it. The second argument is the schema of the metadata tables, if any."""
+    `prepare_engine` does it. The second argument is the schema of the metadata tables, if any.
+
+    Raises:
+        ReadOnlyError: the transaction cannot write.
+    """
 
     text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
     """The type of a string of any length."""

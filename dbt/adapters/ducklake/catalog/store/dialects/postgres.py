@@ -23,7 +23,7 @@ from ....format.inlined_cells import value_text
 from ....format.leaf_types import STORED_NAMES, leaf_type
 from ....format.objects import Column
 from ....format.types import NESTED, decimal_parameters
-from .dialect import CatalogDialect, NamedType
+from .dialect import CatalogDialect, NamedType, ReadOnlyError
 
 BUSY_TIMEOUT_SECONDS = 10.0
 """How long a commit waits for a lock before it is retried, unless the server or the connection sets `lock_timeout`."""
@@ -35,6 +35,12 @@ _RETRYABLE = frozenset({"23505", "40001", "40P01", _LOCK_NOT_AVAILABLE, "42P06",
 _NUMBER = r"^-?[0-9]{1,40}([.][0-9]{1,40})?([eE][-+]?[0-9]{1,2})?$"
 """Texts that can be cast to a double without an error, which would end the query."""
 
+_SETTINGS = text(
+    "SELECT current_setting('transaction_read_only') AS read_only, "
+    "CASE current_setting('lock_timeout') WHEN '0' THEN set_config('lock_timeout', :limit, true) END"
+)
+"""Sets a limit to the wait for a lock, and returns whether the transaction cannot write."""
+
 
 def _begin_read(connection: Connection) -> None:
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
@@ -44,8 +50,9 @@ def _begin_commit(connection: Connection, schema: str | None) -> None:
     quoted = connection.dialect.identifier_preparer.quote_identifier
     table = (f"{quoted(schema)}." if schema else "") + "ducklake_snapshot"
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"))
-    limit = text("SELECT set_config('lock_timeout', :limit, true) WHERE current_setting('lock_timeout') = '0'")
-    connection.execute(limit, {"limit": f"{int(BUSY_TIMEOUT_SECONDS * 1000)}ms"})
+    settings = connection.execute(_SETTINGS, {"limit": f"{int(BUSY_TIMEOUT_SECONDS * 1000)}ms"}).one()
+    if settings.read_only == "on":
+        raise ReadOnlyError("default_transaction_read_only is on, or the server is a standby")
     connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
 
 
