@@ -171,6 +171,7 @@ def test_a_command_that_stops_spark_leaves_none() -> None:
 
 
 @pytest.mark.usefixtures("cache")
+@pytest.mark.nightly
 def test_spark_ends_with_a_killed_command() -> None:
     killed = start(JOB + WAIT)
     assert killed.stdout is not None

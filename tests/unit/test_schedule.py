@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 THREE = """
@@ -24,6 +26,7 @@ def test_crash(): os._exit(9)
 ONE = "def test_0(): pass\n"
 
 
+@pytest.mark.nightly
 def test_the_files_of_a_crashed_worker_are_run_by_its_replacement(tmp_path: Path) -> None:
     """The scheduler of xdist gives the replacement only the first file, whose tests are all done, and waits forever for its results."""
     for name, text in {"first": THREE, "second": CRASH, "third": ONE, "fourth": ONE}.items():

@@ -263,6 +263,7 @@ class TestRefused(WithDuckDB):
             assert text in found[name], name
 
 
+@pytest.mark.nightly
 class TestPublishedRun(WithDuckDB):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):

@@ -26,6 +26,7 @@ class TestPredicates(BaseIncrementalPredicates):
     pass
 
 
+@pytest.mark.nightly
 class TestOldNameOfPredicates(BaseIncrementalPredicates):
     @pytest.fixture(scope="class")
     def project_config_update(self):
@@ -42,6 +43,7 @@ class TestUniqueKeyWithMerge(BaseIncrementalUniqueKey):
     pass
 
 
+@pytest.mark.nightly  # test_strategies.py has this strategy
 class TestUniqueKeyWithDeleteInsert(BaseIncrementalUniqueKey):
     @pytest.fixture(scope="class")
     def project_config_update(self):

@@ -16,6 +16,7 @@ GROWN = "{{ config(materialized='incremental', unique_key='id') }} select id, %d
 SEEN = "select count(*) as n from {{ ref('grown_%d') }}"
 
 
+@pytest.mark.nightly
 class Threads(OnALake):
     @pytest.fixture(scope="class")
     def models(self):
@@ -45,7 +46,6 @@ class TestSQLite(Threads):
 
 
 @pytest.mark.postgres
-@pytest.mark.nightly
 class TestPostgres(Threads):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, postgres_server):
