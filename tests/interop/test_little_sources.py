@@ -16,6 +16,7 @@ from dbt.adapters.ducklake.spark.rows.plans import reads_little, returns_little
 from tests.interop.conftest import Both
 
 CATALOGS = ["sqlite"]
+pytestmark = pytest.mark.local_rows  # the tests count what is computed if this process reads the small tables
 UPSERT = "MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 RANDOM = "(SELECT id, uuid() AS name FROM (SELECT DISTINCT CAST(rand() * 50 AS INT) AS id FROM range(30)))"
 """Other keys and other names each time that it is computed."""
