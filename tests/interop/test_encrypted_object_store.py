@@ -22,6 +22,7 @@ from tests.catalogs import CatalogUnderTest, session_on
 from tests.interop.conftest import Both
 from tests.interop.oracle import connect as connect_duckdb
 from tests.object_store import ObjectStore
+from tests.places import nightly
 
 MARKER = "GEHEIMNIS"
 """A value that is in tables of these tests and must be in no file."""
@@ -112,7 +113,7 @@ def test_maintenance_rollback_and_clone(both: Both, object_store: ObjectStore) -
     assert plain_objects(object_store) == []
 
 
-@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("killed", [*nightly(False), True])
 def test_a_failed_write_leaves_no_objects(
     lake: LakeSession, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:

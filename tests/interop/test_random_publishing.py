@@ -13,6 +13,7 @@ COMMANDS = 6
 SEED = 11
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("database", selected_databases(USUAL_DATABASES))
 def test_readers_see_the_old_or_the_new_lake(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     outcomes = random_commands(empty_place(database, request, tmp_path), COMMANDS, SEED, killed=0)

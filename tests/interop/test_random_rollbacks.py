@@ -29,6 +29,7 @@ def rows_at(both: Both, version: int) -> Rows:
     return dict(both.duck.execute(f"SELECT id, v FROM t AT (VERSION => {version})").fetchall())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_rollbacks_between_changes_and_maintenance(both: Both, seed: int) -> None:
     choice, log = random.Random(seed), []

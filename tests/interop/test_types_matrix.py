@@ -115,17 +115,16 @@ def test_duckdb_reads_what_pyarrow_writes(done: Operations, loaded: tuple[Any, A
 
 
 @pytest.fixture(scope="module")
-def rewritten(done: Operations) -> tuple[Any, Any, Any]:
+def rewritten(done: Operations, in_files: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """What DuckDB read from its own files before we rewrote every row, and what DuckDB and we read afterwards."""
     columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
-    done.duck_table("rewritten", columns, lambda case: case.in_files, 0)
-    before = done.theirs("rewritten", columns)
-    done.session.execute("UPDATE rewritten SET k = k + 1 WHERE id % 2 = 0")
+    before, _ = in_files
+    done.session.execute("UPDATE in_files SET k = k + 1 WHERE id % 2 = 0")
     done.session.execute(
-        "MERGE INTO rewritten USING (SELECT explode(sequence(1, 99, 2)) AS n) s ON id = n WHEN MATCHED THEN UPDATE SET k = k + 1"
+        "MERGE INTO in_files USING (SELECT explode(sequence(1, 99, 2)) AS n) s ON id = n WHEN MATCHED THEN UPDATE SET k = k + 1"
     )
-    assert done.duck.execute("SELECT count(*) FROM rewritten WHERE k <> 1").fetchone() == (0,)
-    return before, done.theirs("rewritten", columns), done.ours("rewritten", columns)
+    assert done.duck.execute("SELECT count(*) FROM in_files WHERE k <> 1").fetchone() == (0,)
+    return before, done.theirs("in_files", columns), done.ours("in_files", columns)
 
 
 @BY_TYPE

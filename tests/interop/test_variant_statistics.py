@@ -119,6 +119,7 @@ class Checked:
         assert [(key, text and json.loads(text)) for key, text in ours] == [(key, text and json.loads(text)) for key, text in theirs]
 
 
+@pytest.mark.nightly
 def test_duckdb_finds_every_row_after_either_writer(filed: Both) -> None:
     filed.spark("CREATE TABLE t (id INT, v VARIANT)")
     t = Checked(filed)

@@ -37,6 +37,7 @@ def test_the_files_of_a_crashed_worker_are_run_by_its_replacement(tmp_path: Path
     assert "crashed while running 'test_second.py::test_crash'" in done.stdout
 
 
+@pytest.mark.nightly
 def test_the_longest_files_are_run_first(tmp_path: Path) -> None:
     """A file that was never measured counts as one that takes a minute."""
     for name in ("a", "b", "c", "new"):

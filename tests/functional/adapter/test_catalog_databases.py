@@ -81,6 +81,7 @@ class TestDuckDBFile(Builds):
         assert json.loads(done.stdout) == [WANTED, [[4]], [["A"], ["B"], ["C"], ["D"]]]
 
 
+@pytest.mark.nightly
 class TestAPublishedRunInADuckDBFile:
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, tmp_path_factory):

@@ -99,6 +99,9 @@ class TestChain(WithDuckDB):
         duckdb.execute("INSERT INTO orders FROM copied")
         assert self.increment(duckdb) == []
 
+    @pytest.mark.nightly
+    @pytest.mark.usefixtures("built")
+    def test_runs_of_one_model_and_full_builds_lose_no_change(self, duckdb):
         known = self.rows(duckdb, "FROM named")
         duckdb.execute("DELETE FROM orders WHERE id = 7")
         run_dbt(["run", "--select", "open_orders"])

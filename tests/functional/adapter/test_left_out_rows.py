@@ -6,6 +6,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
+from tests.places import nightly
 
 SNAPSHOT = """
 {% snapshot __NAME__ %}
@@ -32,7 +33,7 @@ class TestLeftOutRows(OnALake):
     def snapshots(self):
         return {f"{kind}.sql": SNAPSHOT.replace("__NAME__", kind) for kind in KINDS}
 
-    @pytest.mark.parametrize("flag", [["--empty"], ["--sample", "1 day"]])
+    @pytest.mark.parametrize("flag", [["--empty"], *nightly(["--sample", "1 day"])])
     def test_rows_stay(self, project, flag):
         run_dbt(["build"])
         run_dbt(["build", "--exclude", "rows", *flag])

@@ -71,7 +71,7 @@ def test_two_appends_of_the_same_row_through_a_view(model: Model, source: str, v
         1: lake([1], [], **given),
         2: State.of({**dict(lake([1], [], **given).relations), "t": TableRows.of(COLUMNS, [(1, 0), (2, 1)])}),
     }
-    states[3] = states[2].with_those(["t"], State.of({"t": TableRows.of(COLUMNS, [(1, 0), (2, 1), (2, 1)])}))
+    states[3] = states[2].with_relations_of(["t"], State.of({"t": TableRows.of(COLUMNS, [(1, 0), (2, 1), (2, 1)])}))
     append = done(f"INSERT INTO t (id, n) SELECT id, n FROM {source}", 1, view=view)
     first, second = did(0, (0, 2), (1, 1), append, snapshot=2), did(1, (1, 3), (1, 2), append, snapshot=3, actor="B")
     assert verdict(model, states, first, second) is Verdict.VIOLATION
