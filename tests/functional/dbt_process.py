@@ -115,7 +115,7 @@ def interrupt_while_writing(process: subprocess.Popen[str], project: Path, runni
     await_true(lambda: not running(), END_SECONDS - took)
 
 
-def await_true(is_true: Callable[[], object], seconds: float) -> None:
+def await_true(is_true: Callable[[], object], seconds: float = 40) -> None:
     """Wait at most some seconds until something is true."""
     deadline = time.monotonic() + seconds
     while not is_true():

@@ -7,15 +7,25 @@ import shutil
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dbt.adapters.ducklake.spark.session.java import cache_directory
 from dbt.adapters.ducklake.spark.session.kept import folder, states, stop_all
-from tests.functional.dbt_process import LAKE, LONG, SPARK, interrupt_while_writing, run_dbt, spark_ui, start_dbt, unchanged, write_project
+from tests.functional.dbt_process import (
+    LAKE,
+    LONG,
+    SPARK,
+    await_true,
+    interrupt_while_writing,
+    run_dbt,
+    spark_ui,
+    start_dbt,
+    unchanged,
+    write_project,
+)
 from tests.long_use import WITHOUT_ARCHIVE
 
 COMMAND = """
@@ -91,7 +101,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     stop_all()
-    wait_for(lambda: not list(states()))
+    await_true(lambda: not list(states()))
     shutil.rmtree(own)
 
 
@@ -104,13 +114,6 @@ def run(text: str = "", before: str = "") -> list[str]:
     """Run a command in its own process and return the lines that it prints; the first one is the process of Spark."""
     output, _ = start(text, before).communicate(timeout=120)
     return output.splitlines()
-
-
-def wait_for(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 40
-    while not is_true() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert is_true()
 
 
 def temporary_folders(path: Path) -> list[Path]:
@@ -139,9 +142,9 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
     assert stat.S_IMODE(folder().stat().st_mode) == 0o700
 
     assert [(each["pid"], each["stopped"]) for each in stop_all()] == [(int(found[0]), True)]
-    wait_for(lambda: has_ended(found[0]))
+    await_true(lambda: has_ended(found[0]))
     assert not list(folder().glob("*.socket"))
-    wait_for(lambda: not temporary_folders(cache))  # the keeper removes them after the end of Spark
+    await_true(lambda: not temporary_folders(cache))  # the keeper removes them after the end of Spark
 
 
 @pytest.mark.nightly
@@ -154,19 +157,19 @@ def test_one_command_at_a_time() -> None:
     assert (state["idle_seconds"], state["stopped"]) == (None, False), "it is in use"
     (own,) = run()
     assert own != kept
-    wait_for(lambda: has_ended(own))
+    await_true(lambda: has_ended(own))
     first.communicate("\n", timeout=60)
     assert run() == [kept]
     (new,) = run(before=UNUSABLE)
     assert new != kept
-    wait_for(lambda: has_ended(kept))
+    await_true(lambda: has_ended(kept))
 
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("cache")
 def test_a_command_that_stops_spark_leaves_none() -> None:
     (pid,) = run(STOP)
-    wait_for(lambda: has_ended(pid))
+    await_true(lambda: has_ended(pid))
     assert not list(states())
 
 
@@ -178,7 +181,7 @@ def test_spark_ends_with_a_killed_command() -> None:
     pid = killed.stdout.readline().strip()
     killed.kill()
     killed.communicate()
-    wait_for(lambda: has_ended(pid))
+    await_true(lambda: has_ended(pid))
     assert not list(states())
 
 
@@ -213,4 +216,4 @@ def test_dbt(cache: Path) -> None:
     assert f"a Spark is kept for further commands: ok (process {state['pid']}, unused for " in run_dbt(project, "debug")
     assert [each["commands"] for each in states()] == [3]
     assert f"Spark's process {state['pid']} ends" in run_dbt(project, "run-operation", "ducklake_stop_spark")
-    wait_for(lambda: has_ended(state["pid"]))
+    await_true(lambda: has_ended(state["pid"]))

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import NotFoundError, StatementError
 from tests.interop.conftest import Both, comparable_rows
-from tests.places import nightly
+from tests.places import FULL_MATRIX, nightly
 
 Side = Callable[[str], None]
 
@@ -70,10 +70,8 @@ def test_every_kind_of_change(both: Both, order: str) -> None:
     both.duckdb("ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 7")
     run("INSERT INTO t VALUES (31, 'x', 1), (32, 'y', 2), (33, 'z', 3)")
     end = newest(both)
-    for version in range(start, end + 1):
-        query = f"SELECT snapshot_id, rowid, change_type, id, v FROM ducklake_table_changes('lake', 'main', 't', {version}, {version})"
-        assert comparable_rows(both.session.execute(query).fetch()) == comparable_rows(both.duck.execute(query).fetchall()), version
-    assert check(both, "t", [(start, end), (start + 2, end - 2), (start + 4, start + 6)], "id, v") > 60
+    singles = [(version, version) for version in range(start, end + 1)][:: 1 if FULL_MATRIX else 3]
+    assert check(both, "t", [*singles, (start, end), (start + 2, end - 2), (start + 4, start + 6)], "id, v") > 60
     assert check(both, "t", [(start, end)], "id, v, w") > 40
     run("DELETE FROM t")
     run("INSERT INTO t VALUES (41, 'x', 1), (42, 'y', 2), (43, 'z', 3)")
