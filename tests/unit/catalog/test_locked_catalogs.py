@@ -50,6 +50,8 @@ def test_a_server_is_written_again_after_it_was_read_only(postgres_server: Any, 
                 create(lake, "other")
             with lake._database.reading(), lake._database.reading():
                 assert len(lake.snapshots()) == 2
+        with pytest.raises(EngineError, match=r"is read-only \(.*\); nothing was written\. Make it writable"):
+            lake.try_writing()  # the check of `dbt debug`
         set_read_only("off")
         create(lake, "other")
         assert len(lake.snapshots()) == 3

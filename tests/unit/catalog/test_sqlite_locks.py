@@ -80,7 +80,7 @@ def test_a_catalog_can_be_written_again_after_it_was_write_protected(shared_fold
     LakeCatalog.open(settings).close()
     path.chmod(0o444)
     with LakeCatalog.open(settings) as lake:
-        with pytest.raises(EngineError, match="readonly"):
+        with pytest.raises(EngineError, match=r"is read-only \(the file is write-protected\); nothing was written\. Make it"):
             committed(lake, lambda transaction: transaction.objects.new_schema("s"))
         path.chmod(0o644)
         committed(lake, lambda transaction: transaction.objects.new_schema("s"))

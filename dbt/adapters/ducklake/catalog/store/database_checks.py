@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from ...errors import ConfigurationError, EngineError
 from . import tables as t
 from .attach import create_tables, require_directory
-from .database import ConcurrentWriteError, Database
+from .database import ConcurrentWriteError, Database, ReadOnlyDatabaseError
 from .settings import CatalogSettings
 
 _TRIED = Table("dbt_ducklake_debug", MetaData(), Column("tried", Integer))
@@ -54,11 +54,12 @@ def try_writing(database: Database) -> None:
 
     Raises:
         ConfigurationError: the user has not the rights.
-        EngineError: the database failed.
+        EngineError: the database failed, or is read-only.
     """
     if database.location.file is not None:
         _require_writable(database.location.file)
     with _undone(database) as connection:
+        database.dialect.begin_commit(connection, database.schema)
         for table in t.METADATA.sorted_tables:
             connection.execute(insert(table).from_select(list(table.columns.keys()), select(table).where(false())))
             connection.execute(delete(table).where(false()))
@@ -85,7 +86,7 @@ def _undone(database: Database) -> Iterator[Connection]:
 
     Raises:
         ConfigurationError: the database refuses a statement.
-        EngineError: the database cannot be reached, or other writers keep it busy.
+        EngineError: the database cannot be reached, is read-only, or other writers keep it busy.
     """
     connected = False
     try:
@@ -97,6 +98,8 @@ def _undone(database: Database) -> Iterator[Connection]:
         return
     except ConcurrentWriteError as error:
         raise database.busy(error) from error
+    except ReadOnlyDatabaseError:
+        raise
     except EngineError as error:
         if not connected:
             raise

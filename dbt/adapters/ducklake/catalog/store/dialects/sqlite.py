@@ -10,7 +10,7 @@ import re
 import sqlite3
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, case, cast, event, func, type_coerce
 from sqlalchemy.dialects.sqlite import BLOB
@@ -19,7 +19,7 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import BIGINT, NUMERIC, VARCHAR, Double
 
-from .dialect import CatalogDialect, inlined_types_for
+from .dialect import CatalogDialect, ReadOnlyError, inlined_types_for
 
 BUSY_TIMEOUT_SECONDS = 5.0
 """How long a commit, or the first read of a transaction, waits for a lock before it is retried; the reference implementation's
@@ -28,6 +28,14 @@ READ_TIMEOUT_SECONDS = 30.0
 """How long another read waits. It is not retried, and a reader can lose the race for the lock several times while many writers commit."""
 
 _TIMESTAMP_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
+
+
+class _FileState(NamedTuple):
+    """Which file a path names, and whether it can be written."""
+
+    device: int
+    inode: int
+    writable: bool
 
 
 def write_timestamp(value: datetime) -> str:
@@ -72,14 +80,14 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     The driver's own transactions begin too late to take the write lock first.
     """
 
-    def file_state() -> tuple[int, int, bool] | None:
-        """Return which file the path names, and whether it can be written; None if there is none."""
+    def file_state() -> _FileState | None:
+        """Return the state of the file; None if there is none."""
         try:
             found = os.stat(str(engine.url.database))
         except OSError:
             return None
         can_write = os.access(str(engine.url.database), os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-        return found.st_dev, found.st_ino, can_write
+        return _FileState(found.st_dev, found.st_ino, can_write)
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
@@ -100,6 +108,9 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     def _begin(connection: Connection) -> None:
         options = connection.get_execution_options()
         writes = options.get("ducklake_writes", False)
+        file = connection.info["file"]
+        if writes and file is not None and not file.writable:
+            raise ReadOnlyError("the file is write-protected")
         seconds = BUSY_TIMEOUT_SECONDS if writes or options.get("ducklake_retried", False) else READ_TIMEOUT_SECONDS
         if connection.info.get("busy_timeout") != seconds:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
