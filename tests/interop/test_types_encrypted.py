@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import FunctionType
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
-from tests.interop import oracle, test_types_matrix
+from tests.interop import oracle
 from tests.interop.test_types_matrix import (  # noqa: F401 -- the tests and their fixtures
     in_files,
     inserted,
     loaded,
     rewritten,
     statistics,
+    test_a_row_that_we_rewrite_keeps_its_values,
     test_column_statistics_are_those_of_duckdb,
     test_duckdb_reads_what_our_insert_writes,
     test_duckdb_reads_what_pyarrow_writes,
+    test_old_rows_have_the_default_of_a_new_column,
     test_we_read_what_duckdb_writes_to_files,
     with_defaults,
 )
 from tests.interop.types.operations import Operations
 
-
-def nightly_copy(test: Callable[..., Any]) -> FunctionType:
-    """Copy a test for the nightly run; a mark of the test itself would also hold in its own module."""
-    assert isinstance(test, FunctionType)
-    copy = FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__, test.__closure__)
-    copy.__dict__.update(test.__dict__)
-    copy.pytestmark = [*getattr(test, "pytestmark", []), pytest.mark.nightly.mark]
-    return copy
-
-
-# These read and write as the other tests do.
-test_a_row_that_we_rewrite_keeps_its_values = nightly_copy(test_types_matrix.test_a_row_that_we_rewrite_keeps_its_values)
-test_old_rows_have_the_default_of_a_new_column = nightly_copy(test_types_matrix.test_old_rows_have_the_default_of_a_new_column)
+pytestmark = pytest.mark.nightly  # `test_encryption.py` has what does not depend on the type
 
 
 @pytest.fixture(scope="module")

@@ -244,7 +244,7 @@ def statistics_of(done: Operations) -> Callable[[str], dict[str, list[tuple[Any,
     return cache(lambda table: file_statistics(done.duck, table))
 
 
-@by_key(*TRANSFORMS)
+@by_key(*TRANSFORMS, only_nightly="bucket")  # `test_bucket_keys.py` and `test_write.py` have buckets
 def test_partition_values_are_those_of_duckdb(values_of: Any, partitioned: Any, transform: str, case: Case) -> None:
     theirs, ours = partitioned(transform)
     wanted = values_of(theirs)[column(case, "column")]
@@ -257,7 +257,7 @@ def test_partition_values_are_those_of_duckdb(values_of: Any, partitioned: Any, 
 COMPARISONS = ("=", "<=", ">", "<>")
 
 
-@by_key("identity", "bucket", only_nightly="bucket")  # that DuckDB has the same buckets is tested above
+@by_key("identity", "bucket", only_nightly="bucket")
 def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
     _, ours = partitioned(transform)
     name = column(case, "column")

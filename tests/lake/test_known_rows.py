@@ -81,7 +81,7 @@ def test_a_concurrent_change_outside_the_read_set_is_no_conflict(commits_togethe
         assert not commits_together(mine, INSIDE), mine
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *nightly(*range(1, PARTS))])
 def test_a_concurrent_change_inside_the_read_set_is_a_conflict(commits_together: Callable[..., bool], part: int) -> None:
     for mine in AMONG_WHAT_IS_READ[part::PARTS]:
         assert not commits_together(mine, OUTSIDE), mine

@@ -47,6 +47,7 @@ class TestNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
     pass
 
 
+@pytest.mark.nightly  # as in check mode
 class TestNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
     pass
 
@@ -75,6 +76,7 @@ class TestColumnNames(BaseSnapshotColumnNames):
     pass
 
 
+@pytest.mark.nightly  # as from the configs of the snapshot
 class TestColumnNamesFromProject(BaseSnapshotColumnNamesFromDbtProject):
     pass
 

@@ -137,6 +137,7 @@ class TestEscapeSingleQuotes(BaseEscapeSingleQuotesBackslash):
     pass
 
 
+@pytest.mark.nightly  # as INTERSECT
 class TestExcept(BaseExcept):
     pass
 

@@ -28,16 +28,28 @@ on-run-end: "insert into {{ target.schema }}.log values ('{{ flags.WHICH }}', cu
 """,
     "profiles.yml": "{p: {target: t, outputs: {t: {type: ducklake, path: 'ducklake:sqlite:lake.sqlite', data_path: files/}}}}",
     "models/m.sql": "select * from {{ ref('s') }}",
+    "seeds/properties.yml": "{seeds: [{name: typed, config: {column_types: {id: int, price: double}}}]}",
     "seeds/s.csv": "id,name\n1,a\n2,b\n",
+    "seeds/headless.csv": "1,2\n3,4\n",
+    "seeds/twice.csv": "id,name,ID\n1,a,2\n",
+    "seeds/typed.csv": "id,name\n1,a\n",
+    "seeds/quoted.csv": "id,property_hs_all-funky-a9384-syntax,a b\n1,x,y\n",
 }
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of the project, and what `dbt seed` says about its seeds, of which two have no usable header."""
     folder = tmp_path_factory.mktemp("project")
     write_project(folder, PROJECT)
-    assert dbt(folder, "seed").returncode == 0
-    return folder
+    done = dbt(folder, "seed")
+    assert "PASS=5 WARN=0 ERROR=2" in done.stdout, done.stdout + done.stderr  # with the two hooks
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(seeded: tuple[Path, str]) -> Path:
+    return seeded[0]
 
 
 def write_project(folder: Path, project: dict[str, str]) -> None:
@@ -59,7 +71,7 @@ def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", [*nightly(["parse"], ["ls"], ["seed"], ["compile"]), ["docs", "generate"]])
+@pytest.mark.parametrize("command", [*nightly(["parse"], ["ls"], ["seed", "-s", "s"], ["compile"]), ["docs", "generate"]])
 def test_commands_run_without_java(folder: Path, command: list[str]) -> None:
     done = dbt(folder, *command)
 
@@ -83,27 +95,6 @@ def test_a_node_with_configs_of_access_is_refused_unless_told_otherwise(tmp_path
     assert "A lake cannot enforce column_mask of id" in done.stdout
 
 
-SEEDS = {
-    "dbt_project.yml": "{name: p, profile: p, flags: {send_anonymous_usage_stats: false}}",
-    "profiles.yml": PROJECT["profiles.yml"],
-    "seeds/properties.yml": "{seeds: [{name: typed, config: {column_types: {id: int, price: double}}}]}",
-    "seeds/headless.csv": "1,2\n3,4\n",
-    "seeds/twice.csv": "id,name,ID\n1,a,2\n",
-    "seeds/typed.csv": "id,name\n1,a\n",
-    "seeds/quoted.csv": "id,property_hs_all-funky-a9384-syntax,a b\n1,x,y\n",
-}
-
-
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a project with seeds that need a check, and what `dbt seed` says about them."""
-    folder = tmp_path_factory.mktemp("seeds")
-    write_project(folder, SEEDS)
-    done = dbt(folder, "seed")
-    assert "PASS=2 WARN=0 ERROR=2" in done.stdout, done.stdout + done.stderr
-    return folder, done.stdout
-
-
 def test_a_seed_without_a_usable_header_names_its_file_and_line(seeded: tuple[Path, str]) -> None:
     folder, output = seeded
     assert f"{folder}/seeds/headless.csv, line 1: the names 1, 2 are numbers, so the header seems to be missing" in output
@@ -124,7 +115,7 @@ def test_duckdb_reads_a_seed_whose_names_need_quotes(seeded: tuple[Path, str]) -
 
 @pytest.mark.nightly
 def test_the_mark_of_another_lake_is_one_warning_and_a_failed_check(tmp_path: Path) -> None:
-    write_project(tmp_path, {name: SEEDS[name] for name in ("dbt_project.yml", "profiles.yml", "seeds/quoted.csv", "seeds/typed.csv")})
+    write_project(tmp_path, {name: PROJECT[name] for name in ("dbt_project.yml", "profiles.yml", "seeds/quoted.csv", "seeds/typed.csv")})
     with Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")):
         (tmp_path / "files" / MARK_FILE).write_text('{"lake": "another"}')
     problem = f"{tmp_path}/files/ belongs to another lake: its mark {MARK_FILE} names the lake another"
