@@ -30,10 +30,9 @@ from tests.duckdb_instances import open_duckdb
 from tests.functional.dbt_process import start_dbt
 from tests.functional.test_example_shop import BUILT, COUNTS, DAY_2, DEMO, SHOP, check
 from tests.interop.other_process import OtherProcess
-from tests.places import FULL_MATRIX, CatalogPlace
+from tests.places import CatalogPlace
 
 pytestmark = pytest.mark.slow
-only_nightly = pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")
 one_server = pytest.mark.parametrize(
     "s3_server", ["moto"], indirect=True
 )  # these tests take minutes; test_object_storage.py has each server
@@ -263,7 +262,7 @@ def test_a_cluster_in_short(project: Project) -> None:
         check_rows(shared, "one")
 
 
-@only_nightly
+@pytest.mark.nightly
 @pytest.mark.usefixtures("python_of_executors")
 def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Project) -> None:
     with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
@@ -283,7 +282,7 @@ def test_connect_in_short(project: Project) -> None:
         check_rows(shared, "one")
 
 
-@only_nightly
+@pytest.mark.nightly
 def test_an_encrypted_lake_on_a_cluster_and_over_connect(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of the executors has DuckDB; `tests/unit/spark/test_encrypted.py` shows that it needs no dbt-ducklake."""
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -304,7 +303,7 @@ def s3_config(endpoint: str, jars: str) -> dict[str, str]:
     return {"spark.jars": jars, "spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
 
 
-@only_nightly
+@pytest.mark.nightly
 @one_server
 @pytest.mark.usefixtures("python_of_executors")
 def test_the_example_shop_on_a_cluster(project: Project, s3_endpoint: str, s3_jars: str) -> None:
@@ -329,7 +328,7 @@ def test_the_example_shop_on_a_cluster(project: Project, s3_endpoint: str, s3_ja
         check(duckdb)
 
 
-@only_nightly
+@pytest.mark.nightly
 @one_server
 @pytest.mark.usefixtures("python_of_executors")
 def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoint: str, s3_jars: str) -> None:
@@ -345,7 +344,7 @@ def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoin
         assert shared.read(EVENTS) == rows
 
 
-@only_nightly
+@pytest.mark.nightly
 @one_server
 def test_connect_to_a_cluster_that_shares_only_an_object_store(
     project: Project, s3_endpoint: str, s3_jars: str, s3_keys: dict[str, str]

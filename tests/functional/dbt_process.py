@@ -18,6 +18,7 @@ from typing import Any
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.lake.data_path import MARK_FILE
+from tests.waiting import await_true
 
 PROJECT = {"name": "p", "version": "1.0", "profile": "p", "flags": {"send_anonymous_usage_stats": False}}
 LAKE = {"type": "ducklake", "path": "ducklake:sqlite:lake.sqlite", "data_path": "data/", "schema": "main"}
@@ -113,14 +114,6 @@ def interrupt_while_writing(process: subprocess.Popen[str], project: Path, runni
     assert took < END_SECONDS, f"{took:.1f} s: {output}"
     assert process.returncode != 0
     await_true(lambda: not running(), END_SECONDS - took)
-
-
-def await_true(is_true: Callable[[], object], seconds: float = 40) -> None:
-    """Wait at most some seconds until something is true."""
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline, f"not within {seconds:.1f} s"
-        time.sleep(0.1)
 
 
 def spark_ui() -> tuple[dict[str, str], Callable[[], list[str]]]:

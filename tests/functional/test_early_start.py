@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from tests.waiting import await_true
 
 SCRIPT = """
 import time
@@ -34,8 +35,5 @@ def test_a_background_start_fails_later_and_ends_with_its_process(tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
     error, pid = (line.split()[1] for line in done.stdout.splitlines())
     assert error == "True"
-    deadline = time.monotonic() + 30
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not os.path.exists(f"/proc/{pid}")
+    await_true(lambda: not os.path.exists(f"/proc/{pid}"))
     assert not list(tmp_path.glob("dbt-ducklake-*")), "no temporary folder is left"

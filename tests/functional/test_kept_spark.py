@@ -18,7 +18,6 @@ from tests.functional.dbt_process import (
     LAKE,
     LONG,
     SPARK,
-    await_true,
     interrupt_while_writing,
     run_dbt,
     spark_ui,
@@ -27,6 +26,7 @@ from tests.functional.dbt_process import (
     write_project,
 )
 from tests.long_use import WITHOUT_ARCHIVE
+from tests.waiting import await_true
 
 COMMAND = """
 import sys

@@ -29,7 +29,7 @@ from dbt.adapters.ducklake.session.doctor import Finding, master_address, run_ch
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.clusters import cluster
-from tests.places import FULL_MATRIX, nightly_rows
+from tests.places import nightly_rows
 
 NOBODY = 65534
 CATALOG = "the catalog of lake can be read and written"
@@ -451,7 +451,7 @@ def test_a_wrong_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert_documented(found["Spark and a suitable Java are installed"])
 
 
-@pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")
+@pytest.mark.nightly
 def test_a_cluster_without_room_for_an_executor(tmp_path: Path) -> None:
     with cluster(user=None, workers=1) as running:
         config = {"spark.executor.memory": "9g", "spark.driver.memory": "768m", "spark.driver.host": "127.0.0.1"}

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ import psycopg
 import pytest
 
 from tests.long_use import WITHOUT_ARCHIVE
+from tests.waiting import await_true
 
 BUILD_SECONDS = 300
 DEBUG_SECONDS = 60
@@ -249,7 +249,7 @@ def test_a_build_keeps_its_secrets(kind: str, project: Path, postgres_url: str) 
         commands |= seen
     if kind == "kept":
         outputs.append(dbt(project, DEBUG_SECONDS, "run-operation", "ducklake_stop_spark")[0])
-        wait_for_end(project)
+        await_true(lambda: not list(command_lines(project)), DEBUG_SECONDS)
 
     started = [each for each in commands if "org.apache.spark.deploy.SparkSubmit" in each and "launcher.Main" not in each]
     assert len({each.partition("--properties-file")[2] for each in started}) == 1
@@ -268,14 +268,6 @@ def test_a_build_keeps_its_secrets(kind: str, project: Path, postgres_url: str) 
     assert marks("\n".join(commands).encode()) == set()
     assert found_in(project) == {}
     assert marks(rows_of(postgres_url)) == set()
-
-
-def wait_for_end(project: Path) -> None:
-    """Wait until no process of the project runs."""
-    deadline = time.monotonic() + DEBUG_SECONDS
-    while any(command_lines(project)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not list(command_lines(project))
 
 
 def test_debug_shows_the_names_of_settings_without_their_secrets(project: Path) -> None:

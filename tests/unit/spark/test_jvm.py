@@ -6,7 +6,6 @@ import os
 import socket
 import struct
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ import pytest
 from pyspark import accumulators, java_gateway
 
 from dbt.adapters.ducklake.spark.session.jvm import Jvm, JvmEndedError, end_accumulators, start_jvm
+from tests.waiting import await_true
 
 
 class AttachedError(Exception):
@@ -87,9 +87,7 @@ def test_the_server_of_accumulators_ends(tmp_path: Path) -> None:
     context = SimpleNamespace(_accumulatorServer=server)
     end_accumulators(context)
     end_accumulators(context)  # PySpark has none left to end
-    deadline = time.monotonic() + 30
-    while server.socket.fileno() != -1 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    await_true(lambda: server.socket.fileno() == -1)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(server.server_address)
     path = tmp_path / "accumulators"

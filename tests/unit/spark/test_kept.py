@@ -8,8 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from dbt.adapters.ducklake.spark.session.jvm import Jvm
 from dbt.adapters.ducklake.spark.session.kept import Keeping, Lease, Place, folder, place_of, states, stop_all
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from dbt.adapters.ducklake.spark.session.temporary_folder import TemporaryFolder, remove_unused
+from tests.waiting import await_true
 
 JAVA = Java(Path("/java"), 17, "JAVA_HOME")
 PLACE = Place("settings", 600)
@@ -35,16 +35,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(kept, "spark_home", lambda: Path("/spark"))
     yield path
-    wait_for(lambda: all(each["stopped"] for each in stop_all()))
-    wait_for(lambda: not list(states()))
+    await_true(lambda: all(each["stopped"] for each in stop_all()))
+    await_true(lambda: not list(states()))
     shutil.rmtree(path, ignore_errors=True)
-
-
-def wait_for(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert is_true()
 
 
 def has_ended(pid: int) -> bool:
@@ -109,7 +102,7 @@ def test_it_ends_with_a_command_that_was_killed() -> None:
     again = lease(PLACE.lease())
     (state,) = states()
     again.kill()
-    wait_for(lambda: has_ended(state["pid"]))
+    await_true(lambda: has_ended(state["pid"]))
 
 
 def test_the_temporary_folder_is_removed_with_the_jvm(tmp_path: Path) -> None:
@@ -126,7 +119,7 @@ def test_a_killed_keeper_leaves_nothing_that_disturbs(tmp_path: Path) -> None:
     process, first = start()
     (state,) = states()
     process.kill()
-    wait_for(lambda: has_ended(state["pid"]))
+    await_true(lambda: has_ended(state["pid"]))
     assert list(tmp_path.glob("dbt-ducklake-*")), "the killed keeper left no folder to remove"
     remove_unused()
     assert not list(tmp_path.glob("dbt-ducklake-*"))
@@ -143,7 +136,7 @@ def test_a_lease_says_that_the_jvm_has_ended() -> None:
     process, first = start()
     (state,) = states()
     os.kill(state["pid"], signal.SIGKILL)
-    wait_for(lambda: lease(first).poll() is not None)
+    await_true(lambda: lease(first).poll() is not None)
     assert process.wait(30) in (256 - signal.SIGKILL, -signal.SIGKILL)
 
 
