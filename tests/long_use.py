@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -96,9 +97,9 @@ class Use:
     left: list[str]
     """The temporary files and folders that are left."""
 
-    def growth(self, name: str) -> tuple[int, int]:
-        """Return one of the numbers in the first sample and in the last one."""
-        return getattr(self.samples[0], name), getattr(self.samples[-1], name)
+    def growth(self, name: str, start: int = 0) -> tuple[int, int]:
+        """Return one of the numbers in the sample with the index `start` and in the last one."""
+        return getattr(self.samples[start], name), getattr(self.samples[-1], name)
 
     def table(self) -> str:
         """Return the samples as lines of text."""
@@ -143,6 +144,8 @@ def measure(done: int) -> Sample:
     counts: list[tuple[int, ...]] = []
     while len(counts) < MAX_COLLECTIONS and not _has_settled(counts):
         gc.collect()
+        while client.finalizer_deque:  # a thread of py4j releases, once a second, the Java objects to which Python no longer refers
+            time.sleep(0.05)
         jvm.java.lang.System.gc()
         jvm.java.lang.Thread.sleep(300)
         listeners = int(context._jsc.sc().listenerBus().listeners().size())
