@@ -12,7 +12,6 @@ import re
 import subprocess
 import time
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ MODELS = {
     ),
     "rebuilt.sql": "{{ config(materialized='table') }} select {{ var('number') }} as number from range(100)",
 }
-REFUSED = ("was created by another process while this node ran for the first time", "concurrent")
+REFUSED = ("was created by another process while this node ran for the first time", "concurrent", "nothing was written, so run it again")
 """Parts of the errors that tell the user to build the node again."""
 SNAPSHOT = """
 {% snapshot history %}
@@ -129,15 +128,19 @@ def create_when_it_starts(
     """Let DuckDB create the table of each node as soon as a process builds the node; return the tables that it has created."""
     waiting, created = set(nodes), set()
     logs = [folder / "logs" / "dbt.log" for folder in folders]
-    with connect(place) as theirs:
-        while waiting and any(process.poll() is None for process in running):
-            text = "".join(log.read_text() for log in logs if log.exists())
-            for node in [each for each in waiting if re.search(rf"START .*\bmain\.{each}\b", text)]:
-                waiting.remove(node)
-                with suppress(duckdb.Error):  # a process was first
+    while waiting and any(process.poll() is None for process in running):
+        text = "".join(log.read_text() for log in logs if log.exists())
+        for node in [each for each in waiting if re.search(rf"START .*\bmain\.{each}\b", text)]:
+            try:
+                with connect(place) as theirs:  # only for a statement, because a DuckDB file can be open in one process at a time
                     theirs.execute(f"CREATE TABLE lake.{node} AS SELECT 'duckdb' AS theirs, DATE '2026-01-01' AS value FROM range(100)")
-                    created.add(node)
-            time.sleep(0.02)
+                created.add(node)
+            except duckdb.IOException:  # a process has the catalog locked
+                continue
+            except duckdb.Error:  # a process was first
+                pass
+            waiting.remove(node)
+        time.sleep(0.02)
     return created
 
 
