@@ -37,7 +37,7 @@ REUSED = {
 }
 
 
-@pytest.mark.parametrize("writer", ["duckdb", "spark"])
+@pytest.mark.parametrize("writer", ["duckdb", *nightly("spark")])
 @pytest.mark.parametrize("history", NEW)
 def test_the_id_of_a_column_is_not_used_again(both: Both, history: str, writer: str) -> None:
     for statement in NEW[history]:

@@ -62,6 +62,7 @@ class TestProject:
         yield connection
         connection.close()
 
+    @pytest.mark.nightly  # `tests/interop/test_encryption.py` has the statements
     def test_build_twice(self, project: Any, duck: Any) -> None:
         schema = f"lake.{project.test_schema}"
         data = Path(project.adapter.config.credentials.data_path)
