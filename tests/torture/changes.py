@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -147,7 +146,7 @@ class Chain:
                 break
         with suppress(subprocess.TimeoutExpired):
             process.wait(self._chance.random())
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()  # if it has not ended
         process.communicate(timeout=TIMEOUT_SECONDS)
         return f"{publish}: killed"
 
