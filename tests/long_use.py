@@ -32,6 +32,10 @@ from tests.functional.dbt_process import LAKE, write_project
 TIMEOUT_SECONDS = 3600
 """Seconds for a process."""
 FAST_START = "LONG_USE_FAST_START" in os.environ
+AT_REST = "LONG_USE_AT_REST" in os.environ
+"""Whether the first sample, the one in the middle and the last are measured after Spark's pools have ended their idle threads."""
+REST_SECONDS = 65
+"""Spark's pools end threads that have been idle for a minute. How many there are before depends on how much a minute's work is."""
 WITHOUT_ARCHIVE = {"JDK_JAVA_OPTIONS": "-Xshare:auto"}
 """An environment in which no process makes an archive of Spark's classes afterwards."""
 OURS = "dbt.adapters.ducklake."
@@ -131,12 +135,14 @@ def use(kind: str, count: int, every: int, folder: Path, **variables: str) -> Us
 # -- measuring -----------------------------------------------------------------------------------------------------------------
 
 
-def measure(done: int) -> Sample:
-    """Return what this process has now."""
+def measure(done: int, every: int, count: int) -> Sample:
+    """Return what this process has after `done` of `count` transactions or commands, of which each `every`-th is measured."""
     from py4j.finalizer import ThreadSafeFinalizer
     from pyspark import SparkContext
 
     uncollected = len(_files())
+    if AT_REST and done in (every, count // 2, count):
+        time.sleep(REST_SECONDS)
     jvm: Any = SparkContext._jvm
     context = SparkContext._active_spark_context
     assert context is not None
@@ -226,7 +232,7 @@ def transactions(count: int, every: int, folder: Path) -> Iterator[Sample]:
         for i in range(count):
             KINDS[i % len(KINDS)](session, i)
             if (i + 1) % every == 0:
-                yield measure(i + 1)
+                yield measure(i + 1, every, count)
 
 
 def rebuild(session: LakeSession, i: int) -> None:
@@ -339,7 +345,7 @@ def commands(count: int, every: int, folder: Path) -> Iterator[Sample]:
         assert result.success, result.exception
         del result
         if (i + 1) % every == 0:
-            yield measure(i + 1)
+            yield measure(i + 1, every, count)
 
 
 if __name__ == "__main__":
