@@ -141,8 +141,6 @@ def measure(done: int, every: int, count: int) -> Sample:
     from pyspark import SparkContext
 
     uncollected = len(_files())
-    if AT_REST and done in (every, count // 2, count):
-        time.sleep(REST_SECONDS)
     jvm: Any = SparkContext._jvm
     context = SparkContext._active_spark_context
     assert context is not None
@@ -156,6 +154,9 @@ def measure(done: int, every: int, count: int) -> Sample:
         jvm.java.lang.Thread.sleep(300)
         listeners = int(context._jsc.sc().listenerBus().listeners().size())
         counts.append((int(context._jsc.getPersistentRDDs().size()), listeners, len(client.deque), len(_threads(jvm)), len(_files())))
+    if AT_REST and done in (every, count // 2, count):
+        time.sleep(REST_SECONDS)  # after the collections, for which Spark uses pools too
+        jvm.java.lang.System.gc()
     beans = jvm.java.lang.management.ManagementFactory
     scala = context._jsc.sc()
     found = [each for each in gc.get_objects() if _is_ours(each)]
