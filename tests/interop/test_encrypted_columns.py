@@ -105,6 +105,7 @@ def columns_read(unneeded: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
     return {table[5:]: COLUMNS[table] - {HIDDEN.get(name, name) for name in names} for table, names in unneeded.items()}
 
 
+@pytest.mark.nightly  # the next tests have queries and changes that need few columns
 def test_a_query_has_the_same_rows_with_fewer_columns(
     session: LakeSession, unneeded: list[Mapping[str, frozenset[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -275,7 +275,7 @@ def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, parti
         assert found == wanted, [(conditions[number], id_) for number, id_ in set(found) ^ set(wanted)]
 
 
-@by_key(*TRANSFORMS)
+@by_key(*TRANSFORMS, only_nightly="bucket")
 def test_we_keep_every_row_when_we_prune_duckdbs_files(
     done: Operations, statistics_of: Any, partitioned: Any, transform: str, case: Case
 ) -> None:

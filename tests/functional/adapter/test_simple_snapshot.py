@@ -43,11 +43,12 @@ class TestSnapshotCheck(BaseSnapshotCheck):
     pass
 
 
+@pytest.mark.nightly  # TestNewRecordValidToCurrent has new records
 class TestNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
     pass
 
 
-@pytest.mark.nightly  # as in check mode
+@pytest.mark.nightly
 class TestNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
     pass
 

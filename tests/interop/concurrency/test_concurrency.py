@@ -23,7 +23,7 @@ from .scripts import FEATURES, script_of
 from .shrinking import shrink
 
 LONG = "CONCURRENCY_HISTORIES" in os.environ
-HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or 3)
+HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or (3 if FULL_MATRIX else 2))
 SEED = int(os.environ.get("CONCURRENCY_SEED") or (random.randrange(10**6) if LONG else 1))
 """The seed of the first history; each further history uses the next seed. The short run always uses the same seeds."""
 WITHOUT = frozenset(filter(None, os.environ.get("CONCURRENCY_WITHOUT", "").split(",")))
