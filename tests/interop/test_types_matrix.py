@@ -192,11 +192,11 @@ Keyed = tuple[str, dict[str, str]]
 """One row per file, for all types at once: DuckDB's table, and one table per writer of ours."""
 
 
-def by_key(*transforms: str, only_nightly: str | None = None) -> Any:
-    """Parametrize a test with each type that is a key in one of the transforms, of which one may be in the full matrix only."""
+def by_key(*transforms: str) -> Any:
+    """Parametrize a test with each type that is a key in one of the transforms. `make test` has buckets in `test_bucket_keys.py` and `test_write.py`."""
     pairs = [(transform, case) for transform in transforms for case in CASES_OF[transform]]
     rows = [
-        pytest.param(transform, case, id=f"{transform}-{case.stored}", marks=[pytest.mark.nightly] if transform == only_nightly else [])
+        pytest.param(transform, case, id=f"{transform}-{case.stored}", marks=[pytest.mark.nightly] if transform == "bucket" else [])
         for transform, case in pairs
     ]
     return pytest.mark.parametrize(("transform", "case"), rows)
@@ -244,7 +244,7 @@ def statistics_of(done: Operations) -> Callable[[str], dict[str, list[tuple[Any,
     return cache(lambda table: file_statistics(done.duck, table))
 
 
-@by_key(*TRANSFORMS, only_nightly="bucket")  # `test_bucket_keys.py` and `test_write.py` have buckets
+@by_key(*TRANSFORMS)
 def test_partition_values_are_those_of_duckdb(values_of: Any, partitioned: Any, transform: str, case: Case) -> None:
     theirs, ours = partitioned(transform)
     wanted = values_of(theirs)[column(case, "column")]
@@ -257,7 +257,7 @@ def test_partition_values_are_those_of_duckdb(values_of: Any, partitioned: Any, 
 COMPARISONS = ("=", "<=", ">", "<>")
 
 
-@by_key("identity", "bucket", only_nightly="bucket")
+@by_key("identity", "bucket")
 def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
     _, ours = partitioned(transform)
     name = column(case, "column")
@@ -275,7 +275,7 @@ def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, parti
         assert found == wanted, [(conditions[number], id_) for number, id_ in set(found) ^ set(wanted)]
 
 
-@by_key(*TRANSFORMS, only_nightly="bucket")
+@by_key(*TRANSFORMS)
 def test_we_keep_every_row_when_we_prune_duckdbs_files(
     done: Operations, statistics_of: Any, partitioned: Any, transform: str, case: Case
 ) -> None:

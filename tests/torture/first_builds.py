@@ -32,7 +32,7 @@ MODELS = {
     ),
     "rebuilt.sql": "{{ config(materialized='table') }} select {{ var('number') }} as number from range(100)",
 }
-REFUSED = ("was created by another process while this node ran for the first time", "concurrent", "nothing was written, so run it again")
+REFUSED = ("was created by another process while this node ran for the first time", "concurrent")
 """Parts of the errors that tell the user to build the node again."""
 SNAPSHOT = """
 {% snapshot history %}
@@ -60,7 +60,7 @@ DIFFERENT_SNAPSHOT = (
 )
 THEIRS = {"theirs": "VARCHAR", "value": "DATE"}
 """The columns of the tables that DuckDB creates."""
-OTHER_DEFINITION = re.compile(r"(?i)column|only_|dbt_scd_id|type")
+OTHER_DEFINITION = re.compile(r"(?i)column|only_|dbt_scd_id|type|the definition of \S+ has changed")
 """What an error says of a node that began after another had created its table with a different definition."""
 
 
