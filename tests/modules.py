@@ -77,7 +77,8 @@ def small_with_one_importer(package: Path = PACKAGE) -> set[str]:
     found = set()
     for name, by in users.items():
         path = package.joinpath(*name.split(".")).with_suffix(".py")
-        is_neighbor = len(by) == 1 and next(iter(by)).rpartition(".")[0] == name.rpartition(".")[0]
+        package_name = name.rpartition(".")[0]
+        is_neighbor = len(by) == 1 and package_name in (next(iter(by)), next(iter(by)).rpartition(".")[0])
         if is_neighbor and path.is_file() and path.read_text(encoding="utf-8").count("\n") < SMALL:
             found.add(name)
     return found

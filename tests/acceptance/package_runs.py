@@ -1,4 +1,4 @@
-"""Runs the cases of `package_cases.py`, and says what came of them: nodes, views for DuckDB, macros for Databricks."""
+"""Runs the cases of `package_cases.py`: which nodes succeed, which views DuckDB can read, which macros for Databricks are called."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run(project: Project, case: Case, tests: Path | None = None) -> tuple[int, s
     return len(passed), {nodes[each]["name"] for each in failed - set(unit_tests)} | {f"unit tests of {model}" for model in untested}
 
 
-def unread(project: Project) -> tuple[int, dict[str, str]]:
+def views_in_duckdb(project: Project) -> tuple[int, dict[str, str]]:
     """Return how many views of the lake DuckDB reads, and its errors for the others, by their names."""
     errors = {}
     with project.attach() as connection:
@@ -102,7 +102,7 @@ def unread(project: Project) -> tuple[int, dict[str, str]]:
 
 
 def uncalled(project: Project, package: str) -> set[str]:
-    """Return the macros of a package for Databricks of which no command of the project has called one to its end."""
+    """Return the names of the package's macros for Databricks that no command of the project has called, or only with an error."""
     macros = json.loads((project.folder / "target" / "manifest.json").read_text())["macros"].values()
     called = set((project.folder / "calls.txt").read_text().split())
     return {

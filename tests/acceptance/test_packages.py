@@ -17,7 +17,7 @@ import pytest
 
 from tests.acceptance.checkouts import PACKAGES
 from tests.acceptance.package_cases import CASES, Case
-from tests.acceptance.package_runs import checkout, run, uncalled, unread
+from tests.acceptance.package_runs import checkout, run, uncalled, views_in_duckdb
 from tests.acceptance.projects import Project, Rows
 from tests.acceptance.spark_builds import build_with_spark
 from tests.acceptance.target_types import comparisons
@@ -95,7 +95,7 @@ def check(project: Project, case: Case, tests: Path | None = None) -> None:
     passed, failed = run(project, case, tests)
     assert (failed, passed) == (set(case.failed), case.passed)
     if case.views is not None:
-        read, errors = unread(project)
+        read, errors = views_in_duckdb(project)
         assert (set(errors), read) == (set(case.unread), case.views), errors
     if case.uncalled is not None:
         assert uncalled(project, case.package) == set(case.uncalled)

@@ -185,7 +185,7 @@ def read(database: str, place: CatalogPlace, request: pytest.FixtureRequest) -> 
             names = {str(name) for _, name, _ in session.execute("SHOW TABLES").fetch()}
             return names, [session.execute(query).fetch() for query in queries]
 
-    return with_ours if database == "mysql" else with_duckdb
+    return with_duckdb if database in REFERENCE_DATABASES else with_ours
 
 
 def state(place: CatalogPlace, read: Read) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
+from sqlalchemy import make_url
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
@@ -136,6 +137,33 @@ class TestBackup:
             connection.execute("DROP SCHEMA my_lake CASCADE")
         shutil.rmtree("lake_files")
         subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "restore")], check=True, env=environment)
+        assert rows(settings) == [1, 2]
+        assert len(list(Path("lake_files").rglob("*.parquet"))) == 1
+
+    @pytest.mark.mysql
+    def test_mysql(self, mysql_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        if shutil.which("mysqldump") is None:
+            pytest.skip("NO MYSQL: install mysqldump and mysql")
+        monkeypatch.chdir(tmp_path)
+        address = make_url(mysql_url)
+        client = {"host": address.host, "port": address.port, "user": address.username, "password": address.password}
+        client |= {"socket": address.query.get("unix_socket")}
+        lines = [f"{key}={value}" for key, value in client.items() if value is not None]
+        (tmp_path / ".my.cnf").write_text("\n".join(["[client]", *lines, ""]))
+        environment = {**os.environ, "HOME": str(tmp_path)}
+
+        def run(title: str) -> None:
+            commands = block("backup-and-recovery", "bash", title).replace("my_lake", str(address.database))
+            subprocess.run(["bash", "-euc", commands], check=True, env=environment)
+
+        settings = LakeSettings(mysql_url, "lake_files/")
+        with Lake.open(settings) as lake, lake.session() as session:
+            fill(session, 1, 2)
+            session.load_seed("main", "many", COLUMNS, [(value,) for value in range(100)])
+            run("back up a MySQL database")
+            fill(session, 7)
+        shutil.rmtree("lake_files")
+        run("restore a MySQL database")
         assert rows(settings) == [1, 2]
         assert len(list(Path("lake_files").rglob("*.parquet"))) == 1
 

@@ -68,12 +68,14 @@ A lake makes its sessions, and a session calls most methods of its lake. A proto
 """
 INPUT_AND_OUTPUT = {"asyncio", "http", "io", "pathlib", "shutil", "socket", "sqlite3", "subprocess", "tempfile", "urllib.request"}
 SMALL_MODULES = {
+    "cli.main": "the command line itself, which `pyproject.toml` names by the package",
     "change_reading": "the adapter's methods for models that read changes",
     "early_start": "when Spark starts in the background",
     "selection": "the nodes that `dbt retry` builds, with click",
     "spark.files.footer_bounds": "bounds that are removed from a footer, because of NaN",
     "spark.session.machine": "processors and memory, also of a container",
     "sql.foreign": "the statements of Spark that a lake does not have",
+    "sql.values.constants": "constant expressions, one of the five kinds of values that the package exports",
     "storage_secrets": "the profile's `secrets`",
 }
 """Modules of fewer than 70 lines that stay by themselves although one module of their package imports them, with their subjects."""

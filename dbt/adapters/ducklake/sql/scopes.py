@@ -34,7 +34,7 @@ class Scope:
     defined: set[str] = field(default_factory=set)
     """The names of virtual columns that the SELECT gave to expressions so far; later they mean these expressions."""
     filters: bool = False
-    """Whether the place that is read is in FROM or WHERE, where the names of `defined` do not count."""
+    """Whether the parser is in FROM or WHERE, where the names of `defined` do not apply."""
     groups: dict[int, str] = field(default_factory=dict)
     """The folded alias of the parentheses around a reference, by its start: `(s.t JOIN s.u USING (id)) x`."""
     selects: bool = False

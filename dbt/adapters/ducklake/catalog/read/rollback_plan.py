@@ -29,7 +29,7 @@ class EarlierFile:
 
     file: DataFile
     as_written_file: WrittenFile
-    """The same file, as a commit would register it again; without statistics if it will not be registered again."""
+    """The same file in the form that a commit registers again. It has no statistics if it is not registered again."""
     partition_id: int | None
     has_snapshot_ids: bool
     """Whether its rows have embedded snapshot ids."""

@@ -39,6 +39,8 @@ class InlinedTable:
 _VISIBLE = "begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
 """The condition of `tables.visible`, for `_of_each`."""
 
+_NUMBERS = "must have whole numbers of 0 or more"
+
 
 def data_table_name(table_id: int, schema_version: int) -> str:
     """Return the name of an inlined-data table."""
@@ -100,7 +102,7 @@ def _read(connection: Connection, inlined: InlinedTable, condition: Callable[[Ta
 def _decoded(dialect: CatalogDialect, inlined: InlinedTable, row: Any) -> tuple[Any, ...]:
     row_id, begin, end = row[:3]
     if not (_is_number(row_id) and _is_number(begin) and (end is None or _is_number(end))):
-        raise damaged_row(inlined.name, f"row_id={row_id}, begin_snapshot={begin}, end_snapshot={end}", "needs numbers there, 0 or more")
+        raise damaged_row(inlined.name, f"row_id={row_id}, begin_snapshot={begin}, end_snapshot={end}", _NUMBERS)
     try:
         cells = (decode(cell, each, sql_structs=dialect.sql_structs) for cell, each in zip(row[3:], inlined.columns, strict=True))
         return (row_id, begin, end, *cells)
@@ -220,7 +222,7 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
     rows: list[Any] = list(connection.execute(query))
     for file_id, position in rows:
         if not (_is_number(file_id) and _is_number(position)):
-            raise damaged_row(delete_table_name(table_id), f"file_id={file_id}, row_id={position}", "needs numbers there, 0 or more")
+            raise damaged_row(delete_table_name(table_id), f"file_id={file_id}, row_id={position}", _NUMBERS)
         found.setdefault(file_id, []).append(position)
     return found
 
