@@ -42,6 +42,15 @@ NAMED_BY_DUCKDB = [
     "v AS SELECT a, b, a AS B, b AS b_1, a AS b FROM t",
     "v(x) AS SELECT a, b FROM t",
     "v(b) AS SELECT a, b FROM t",
+    "v AS SELECT 'x', a, 1.50, -1, 1e3, NULL, TRUE, DATE '2026-01-01', 'it''s' FROM t",
+]
+EXPRESSIONS_OF_DUCKDB = [
+    "SELECT -a, a + 1, count(*), max(b) || ', from', s.x, t.a FROM t GROUP BY ALL",
+    "SELECT year(d), CASE WHEN a > 1 THEN 2 ELSE 3 END, a BETWEEN 1 AND 2, a IS DISTINCT FROM 2, twice(a), (SELECT max(a) FROM t) FROM t",
+    "SELECT *, a + 1, CAST(a AS VARCHAR) FROM t",
+    "SELECT DISTINCT a % 2, a AS n FROM t ORDER BY 1 LIMIT 3",
+    "WITH c(n) AS (SELECT max(a) FROM t) SELECT n + 1 FROM c UNION ALL SELECT 5",
+    "SELECT * FROM (VALUES (1, 'x'))",
 ]
 NAMED_BY_SPARK = [
     "v AS SELECT upper(b), count(*), a + 1, t.a, 1 FROM t GROUP BY b, a HAVING count(*) > 0",
@@ -49,6 +58,7 @@ NAMED_BY_SPARK = [
     "v AS SELECT max(a) FROM t UNION ALL SELECT a FROM t",
     "v AS WITH c AS (SELECT a FROM t) SELECT *, 'x' || 'y' FROM c",
     "v (n, m) AS SELECT count(*), max(b) FROM t",
+    "v AS SELECT 'x', a, 1.50, -1, 1e3, NULL, TRUE, DATE '2026-01-01', \"b\" FROM t",
 ]
 
 
@@ -60,6 +70,17 @@ def test_columns_have_the_same_names(both: Both) -> None:
             theirs = [column[0] for column in both.duck.execute("SELECT * FROM v").description]
             assert [row[0] for row in both.session.execute("DESCRIBE v").fetch()] == theirs, view
             both.rows("SELECT * FROM v")
+
+
+def test_expressions_of_duckdb_have_the_same_names(both: Both) -> None:
+    """DuckDB names them by the text that it stores."""
+    both.duckdb("CREATE TABLE t AS SELECT i AS a, 'x' || i AS b, DATE '2026-01-01' AS d, {'x': i} AS s FROM range(4) r(i)")
+    both.duckdb("CREATE MACRO twice(x) AS x * 2")
+    for view in EXPRESSIONS_OF_DUCKDB:
+        both.duckdb(f"CREATE OR REPLACE VIEW v AS {view}")
+        theirs = [column[0] for column in both.duck.execute("SELECT * FROM v").description]
+        assert [row[0] for row in both.session.execute("DESCRIBE v").fetch()] == theirs, view
+        both.rows("SELECT * FROM v")
 
 
 def test_show_create_table_recreates_views_of_both(both: Both) -> None:

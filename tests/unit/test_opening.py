@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -123,3 +126,48 @@ def test_if_staging_cannot_begin_the_lake_is_closed_and_the_next_connection_stag
     opened = connections.lake()
     assert opened.nodes is not None, "the nodes of a later connection must be staged"
     opened.close_catalogs()
+
+
+def test_a_lake_that_takes_long_to_open_does_not_block_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, slow, quick = (
+        LakeSettings(f"{tmp_path}/{name}.sqlite", f"{tmp_path}/{name}/", database=name) for name in ("one", "slow", "quick")
+    )
+    started, released = threading.Event(), threading.Event()
+    real = LakeCatalog.open
+
+    def late(settings: LakeSettings, *arguments: Any) -> LakeCatalog:
+        if settings.database == "slow":
+            started.set()
+            assert released.wait(60)
+        return real(settings, *arguments)
+
+    with Lake.open(replace(one, attached=(slow, quick))) as opened, ThreadPoolExecutor(2) as pool:
+        monkeypatch.setattr(LakeCatalog, "open", late)
+        waiting = [pool.submit(opened.catalog_of, "slow") for _ in range(2)]
+        try:
+            assert started.wait(60)
+            assert opened.catalog_of("quick") in opened.open_catalogs
+            with opened.turn({}):
+                assert len(opened.open_catalogs) == 2
+        finally:
+            released.set()
+        assert waiting[0].result(60) is waiting[1].result(60), "it is opened once"
+
+
+def test_all_catalogs_are_closed_although_one_or_spark_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = (LakeSettings(f"{tmp_path}/{name}.sqlite", f"{tmp_path}/{name}/", database=name) for name in ("one", "other"))
+    opened = Lake.open(replace(one, attached=(other,)))
+    opened.catalog_of("other")
+    closed = []
+    real = LakeCatalog.close
+
+    def failing(catalog: LakeCatalog) -> None:
+        real(catalog)
+        closed.append(catalog)
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(LakeCatalog, "close", failing)
+    monkeypatch.setattr(opened.runtime, "stop", lambda: (_ for _ in ()).throw(RuntimeError("Spark does not end")))
+    with pytest.raises(OSError, match="the disk is full"):
+        opened.close()
+    assert len(closed) == 2

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.config.profile import Profile
 from dbt.config.renderer import ProfileRenderer
-from dbt_common.dataclass_schema import ValidationError
+from dbt_common.exceptions import DbtRuntimeError
 
 from .credentials import DuckLakeCredentials
 from .errors import ConfigurationError
 from .format.identifiers import backquoted, fold
+from .sql.tokens import parse_name
 
 if TYPE_CHECKING:
     from .session import Lake, LakeSettings
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def target_credentials(
     raw: Mapping[str, Any], profile: str, target: str | None, variables: Mapping[str, Any] | None = None
 ) -> DuckLakeCredentials:
-    """Return a target of type `ducklake`.
+    """Return the credentials of a target of type `ducklake`.
 
     Args:
         raw: the profile as written in profiles.yml.
@@ -40,9 +41,9 @@ def target_credentials(
     given = DuckLakeCredentials.translate_aliases({key: value for key, value in found.items() if key not in ("type", "threads")})
     try:
         DuckLakeCredentials.validate(given)
-    except ValidationError as error:
-        raise ConfigurationError(f"{where}: {error.message}") from error
-    credentials: DuckLakeCredentials = DuckLakeCredentials.from_dict(given)
+        credentials: DuckLakeCredentials = DuckLakeCredentials.from_dict(given)
+    except DbtRuntimeError as error:
+        raise ConfigurationError(f"{where}: {error.msg}") from error
     return credentials
 
 
@@ -61,17 +62,19 @@ def attach_to_read(lake: Lake, settings: LakeSettings, name: str) -> str:
 
 
 def name_in_target(lake: str, schema: str, other: str | None, table: tuple[str, str], own_schema: str) -> str:
-    """Return the name of the relation of another target that is compared with a table.
+    """Return the name of the relation in the other target's lake with which a table is compared.
 
     Args:
         lake: the name of the other target's lake.
         schema: the schema of the other target.
-        other: the name of the relation without a lake, as SQL; by default that of the table.
+        other: the name of the relation without a lake, as SQL, perhaps with a schema; by default that of the table.
         table: the schema and the name of the table.
         own_schema: the schema of this target. A table in it is compared with one in the other target's schema.
+
+    Raises:
+        StatementError: `other` is not a name.
     """
     own, name = table
     own = schema if fold(own) == fold(own_schema) else own
-    if other is None:
-        return ".".join(map(backquoted, (lake, own, name)))
-    return f"{backquoted(lake)}.{other}" if "." in other else f"{backquoted(lake)}.{backquoted(own)}.{other}"
+    parts = (name,) if other is None else parse_name(other).parts
+    return ".".join(map(backquoted, (lake, own, *parts) if len(parts) == 1 else (lake, *parts)))

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name, Reference
-from dbt.adapters.ducklake.translate.dialects import qualify, to_duckdb, to_spark, untranslatable_part
+from dbt.adapters.ducklake.translate.dialects import qualify, selected_texts, to_duckdb, to_spark, untranslatable_part
 
 
 def full_name(reference: Reference) -> Name | None:
@@ -127,3 +127,34 @@ def test_a_text_that_would_grow_too_long_is_not_translated() -> None:
     for _ in range(12):
         text = f"CAST({text} + 1.5 AS INTEGER)"
     assert to_spark(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT 'x, FROM', a, (a + 1) AS n FROM t", ("'x, FROM'", "a", "(a + 1) AS n")),
+        ("SELECT main.list_value(1, a), s['x'] FROM t", ("main.list_value(1, a)", "s['x']")),
+        ("SELECT (a IN (SELECT b FROM u)), count() OVER ()", ("(a IN (SELECT b FROM u))", "count() OVER ()")),
+        ("SELECT DISTINCT (a % 2) FROM t ORDER BY 1 LIMIT 1", ("(a % 2)",)),
+        ("(SELECT (a + 1) FROM t) UNION ALL (SELECT 5)", ("(a + 1)",)),
+        ("WITH c(x) AS (SELECT 1)SELECT *, max(a) FROM c , t", ("*", "max(a)")),
+        ("WITH c AS (SELECT 1)(SELECT (a + 1) FROM t) UNION (SELECT 2)", ("(a + 1)",)),
+        ("VALUES (1)", ()),
+        ("SELECT 'unclosed", ()),
+    ],
+)
+def test_selected_texts_are_the_names_of_duckdb(text: str, expected: tuple[str, ...]) -> None:
+    assert selected_texts(text) == expected
+
+
+def test_expressions_keep_the_names_of_the_other_engine() -> None:
+    assert to_spark("SELECT count_star(), 'a', 1 FROM t", names=("count_star()", "'a'", "1")) == (
+        "SELECT COUNT(*) AS `count_star()`, 'a' AS `'a'`, 1 FROM t"
+    )
+    assert to_duckdb("SELECT count(*), 'a', 1e10D, 1, a FROM t", names=("count(1)", "a", "1.0E10", "1", "a")) == (
+        'SELECT COUNT(*) AS "count(1)", \'a\' AS "a", CAST(1e10 AS DOUBLE) AS "1.0E10", 1, a FROM t'
+    )
+
+
+def test_values_without_an_alias_have_no_counterpart() -> None:
+    assert to_spark("VALUES (1)") is None

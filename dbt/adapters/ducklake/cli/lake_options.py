@@ -178,10 +178,8 @@ def _limited(settings: LakeSettings, read_only: bool, may_create: bool) -> LakeS
 
 def resolved_table(session: LakeSession, text: str) -> tuple[str, str, str]:
     """Return (lake, schema, table) of `[[LAKE.]SCHEMA.]TABLE`; missing parts are those of the session."""
-    from ..sql.tokens import Cursor, Source
+    from ..sql.tokens import parse_name
 
-    cursor = Cursor(Source(text))
-    *qualifiers, name = cursor.name().parts
-    cursor.finish()
+    *qualifiers, name = parse_name(text).parts
     schema = qualifiers.pop() if qualifiers else session.schema
     return session.lake.named(qualifiers.pop() if qualifiers else session.database), schema, name

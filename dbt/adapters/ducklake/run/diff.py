@@ -11,7 +11,7 @@ from ..format.identifiers import fold
 from ..format.objects import Snapshot, Table
 from ..lake.diff import Side, diff
 from ..sql.references import rows_of
-from ..sql.tokens import Cursor, Source
+from ..sql.tokens import parse_name
 from ..sql.values import Name, TimeTravel
 from .arguments import Parameter, identifier, integer, named, snapshot_or_timestamp, strings, text
 from .environment import Environment
@@ -45,9 +45,7 @@ def _diff(env: Environment, given: Arguments) -> Result:
 
 def _other(env: Environment, text: str) -> Name:
     """Parse the name of the other relation. A name without a schema means a relation in the current schema, never a temporary view."""
-    cursor = Cursor(Source(text))
-    name = cursor.name()
-    cursor.finish()
+    name = parse_name(text)
     return Name((env.schema, *name.parts)) if len(name.parts) == 1 else name
 
 

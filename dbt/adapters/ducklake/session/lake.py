@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -60,6 +60,8 @@ class Lake:
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
+        """Guards the dictionaries; nothing waits for a database while it is held."""
+        self._openings = {each.database: threading.Lock() for each in settings.attached}
         self.run: StagedRun | None = None
         """The run that `stage_run` began, until it ends."""
         self.nodes: StagedNodes | None = None
@@ -79,11 +81,13 @@ class Lake:
         Args:
             settings: the lake and how to get Spark.
             spark: a Spark session or a runtime shared with other lakes; None: Spark as the settings describe.
-            warn: receives a warning about the data path of a lake, when it is opened.
+            warn: receives a warning about the data path of a lake, when it is opened or its data path is replaced.
 
         Raises:
             ConfigurationError: the settings contradict each other or the catalog.
+            EngineError: the catalog database does not answer.
             LakeError: the format version is unknown.
+            NotFoundError: the snapshot of the settings does not exist.
         """
         use_secrets(settings.secrets)
         if not isinstance(spark, SparkRuntime):
@@ -118,12 +122,13 @@ class Lake:
         """
         with self._lock:
             for name, known in {self.settings.database: self.settings, **self._attached}.items():
-                if known.location == settings.location and not (known.is_past or settings.is_past):
+                if known.location == settings.location and known.snapshot == settings.snapshot:
                     return name
             if self.has(settings.database):
                 raise ConfigurationError(
                     f"the name {settings.database} is already used by another lake; the lakes are {', '.join(self.names)}. Choose another"
                 )
+            self._openings[settings.database] = threading.Lock()
             self._attached = {**self._attached, settings.database: settings}
             return settings.database
 
@@ -142,12 +147,14 @@ class Lake:
         catalog = self._catalogs.get(name)
         if catalog is not None:
             return catalog
-        with self._lock:
+        with self._openings[name]:
             if name not in self._catalogs:
                 try:
-                    self._catalogs[name] = _open(self._attached[name], self._warn)
+                    opened = _open(self._attached[name], self._warn)
                 except DuckLakeError as error:
                     raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
+                with self._lock:
+                    self._catalogs[name] = opened
             return self._catalogs[name]
 
     def begin(self, name: str, allow: Callable[[], None] = lambda: None, node: str | None = None) -> Transaction:
@@ -158,9 +165,9 @@ class Lake:
             allow: called before every change; raises an error to refuse it.
             node: the node whose transaction it is.
         """
-        if self.nodes is not None:
-            return self.nodes.begin(node, name, allow)
-        run = self.run
+        nodes, run = self.nodes, self.run
+        if nodes is not None:
+            return nodes.begin(node, name, allow)
         return self.catalog_of(name).begin(allow) if run is None else run.begin(name, allow)
 
     def stage_run(self) -> None:
@@ -173,9 +180,10 @@ class Lake:
 
     def deferred_statements(self, node: str | None) -> list[str] | None:
         """Return the list that collects maintenance statements until the run or the node is published; None if they can run now."""
-        if self.nodes is not None:
-            return self.nodes.deferred_of(node)
-        return None if self.run is None else self.run.deferred
+        nodes, run = self.nodes, self.run
+        if nodes is not None:
+            return nodes.deferred_of(node)
+        return None if run is None else run.deferred
 
     def end_run(self) -> None:
         """Discard the changes that are staged and not published; from now on each transaction commits its own snapshot."""
@@ -187,9 +195,9 @@ class Lake:
 
     @contextmanager
     def turn(self, tables: TablesByLake) -> Iterator[None]:
-        """Let sessions take turns if the smallest (lake, table id) that they change is the same.
+        """Hold the lock of the smallest (lake, table id) of these tables.
 
-        This is so for all that change the same single table. Others may run at the same time, and then conflict and retry.
+        Sessions that change the same single table take turns. Others may run at the same time, and then conflict and retry.
         """
         key = min(((lake, table.table_id) for lake, changed in tables.items() for table in changed), default=("", 0))
         with self._lock:
@@ -199,9 +207,9 @@ class Lake:
 
     def close_catalogs(self) -> None:
         """Close the catalogs and leave Spark running."""
-        with self._lock:
-            for catalog in self._catalogs.values():
-                catalog.close()
+        with ExitStack() as stack:
+            for catalog in self.open_catalogs:
+                stack.callback(catalog.close)
 
     def session(self, schema: str = "main") -> LakeSession:
         """Return a new session; sessions share only the lake and Spark."""
@@ -209,8 +217,10 @@ class Lake:
 
     def close(self) -> None:
         """Close the catalogs and stop Spark if this process started it."""
-        self.runtime.stop()
-        self.close_catalogs()
+        try:
+            self.runtime.stop()
+        finally:
+            self.close_catalogs()
 
     def __enter__(self) -> Lake:
         return self
@@ -231,7 +241,7 @@ def _open(settings: LakeSettings, warn: Callable[[str], None]) -> LakeCatalog:
 
 
 def _check_creation(settings: LakeSettings, data_path: str) -> None:
-    """Check the data path of a lake that is about to be created."""
+    """Check a data path before a lake gets it, and the packages that an encrypted lake needs."""
     require_own_path(data_path)
     if settings.encrypted:
         require_packages()
@@ -240,7 +250,7 @@ def _check_creation(settings: LakeSettings, data_path: str) -> None:
 def _open_once(settings: LakeSettings, warn: Callable[[str], None]) -> LakeCatalog:
     catalog = LakeCatalog.open(settings, settings.retry, partial(_check_creation, settings))
     try:
-        _prepare(catalog, settings)
+        _prepare(catalog, settings, warn)
         _check_owner(catalog, warn)
     except BaseException:
         catalog.close()
@@ -248,16 +258,14 @@ def _open_once(settings: LakeSettings, warn: Callable[[str], None]) -> LakeCatal
     return catalog
 
 
-def _prepare(catalog: LakeCatalog, settings: LakeSettings) -> None:
+def _prepare(catalog: LakeCatalog, settings: LakeSettings, warn: Callable[[str], None]) -> None:
     """Check that an encrypted lake's packages are installed, mark a new data path, and migrate the lake if the settings say so."""
     if catalog.encrypted:
         require_packages()
     if catalog.earlier_data_path is not None:
-        logger.warning(
-            "The lake %s has no tables yet, so its data path is now %s instead of %s",
-            settings.database,
-            catalog.data_path,
-            catalog.earlier_data_path,
+        warn(
+            f"The lake {settings.database} has no tables yet, so its data path is now {catalog.data_path} instead of "
+            f"{catalog.earlier_data_path}"
         )
         remove_mark(catalog.earlier_data_path, catalog.identities())
     if catalog.is_new or catalog.earlier_data_path is not None:

@@ -359,3 +359,15 @@ class Cursor:
     def text(self) -> str:
         """The rest of the text, as written."""
         return self.source.slice(self.position, self.stop)
+
+
+def parse_name(text: str) -> Name:
+    """Parse the name of a relation or schema.
+
+    Raises:
+        StatementError: the text is not exactly one name.
+    """
+    cursor = Cursor(Source(text))
+    name = cursor.name()
+    cursor.finish()
+    return name

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import Dialect, exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from ..errors import StatementError
 from ..format.identifiers import backquoted, double_quoted, fold
@@ -111,14 +111,15 @@ def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()
     return _translated(text, TO_DUCKDB, approximate, tuple(names))[0]
 
 
-def to_spark(text: str, *, approximate: bool = False) -> str | None:
+def to_spark(text: str, *, approximate: bool = False, names: Sequence[str] = ()) -> str | None:
     """Translate DuckDB's SQL to Spark's; return None if a construct or function has no counterpart with the same meaning.
 
     Args:
         text: the SQL.
         approximate: as in `to_duckdb`.
+        names: the names that DuckDB gives to the selected expressions without an alias, from `selected_texts`.
     """
-    return _translated(plain_duckdb(text), TO_SPARK, approximate)[0]
+    return _translated(plain_duckdb(text), TO_SPARK, approximate, tuple(names))[0]
 
 
 def untranslatable_part(text: str) -> str:
@@ -153,14 +154,15 @@ def _translated(text: str, direction: _Direction, approximate: bool = False, nam
 
 
 def _name_expressions(tree: exp.Expr, names: tuple[str, ...]) -> None:
-    """Give each selected expression without a name its name, as far as a star does not hide which column it is."""
+    """Give each selected expression without a name its name. Those between the first and the last star have no known position."""
     selected = tree.selects if isinstance(tree, exp.Query) else []
     stars = [i for i, each in enumerate(selected) if each.is_star]
     if not names or (not stars and len(names) != len(selected)):
         return
     start, end = (stars[0], stars[-1] + 1) if stars else (len(selected), len(selected))
     for i, each in enumerate(selected):
-        if (i < start or i >= end) and not isinstance(each, exp.Alias | exp.Column | exp.Dot | exp.Literal):
+        has_name = isinstance(each, exp.Alias | exp.Column | exp.Dot) or each.is_int  # both engines name an integer by its digits
+        if (i < start or i >= end) and not has_name:
             name = names[i if i < start else i - len(selected)]
             each.replace(exp.alias_(each.copy(), name, quoted=True))
 
@@ -202,3 +204,50 @@ def plain_duckdb(text: str, *, keep_main: bool = False) -> str:  # noqa: C901 (o
     for start, end, word in reversed(pieces):
         text = text[:start] + word + text[end + 1 :]
     return text
+
+
+_AFTER_SELECTED = frozenset(
+    {
+        *(TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.QUALIFY, TokenType.WINDOW),
+        *(TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.USING, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT),
+    }
+)
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+
+
+def selected_texts(text: str) -> tuple[str, ...]:
+    """Return the text of each selected expression of a query in DuckDB's stored form: DuckDB names a column without an alias by it.
+
+    Args:
+        text: the query; of several, such as those of a UNION, the first one has the names.
+    """
+    try:
+        tokens = sqlglot.tokenize(text, read="duckdb")
+    except SqlglotError:
+        return ()
+    start = next((i for i in range(len(tokens)) if tokens[i].token_type is TokenType.SELECT and _is_outer(tokens[:i])), len(tokens))
+    found: list[str] = []
+    first, depth = start + 1, 0
+    for i in range(first, len(tokens) + 1):
+        kind = tokens[i].token_type if i < len(tokens) else TokenType.SEMICOLON
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth < 0 or (depth == 0 and (kind in (TokenType.COMMA, TokenType.SEMICOLON) or kind in _AFTER_SELECTED)):
+            found.append(text[tokens[first].start : tokens[i - 1].end + 1] if first < i else "")
+            first = i + 1
+            if kind is not TokenType.COMMA:
+                break
+        elif depth == 0 and kind is TokenType.DISTINCT and i == first:
+            first = i + 1
+    return tuple(found)
+
+
+def _is_outer(before: Sequence[Token]) -> bool:
+    """Whether a SELECT after these tokens belongs to the query itself: each parenthesis around it begins a query, not an expression."""
+    opened: list[bool] = []
+    for i, token in enumerate(before):
+        if token.token_type in _OPENING:
+            opened.append(i == 0 or before[i - 1].token_type in (TokenType.L_PAREN, TokenType.R_PAREN))
+        elif token.token_type in _CLOSING and opened:
+            opened.pop()
+    return all(opened)

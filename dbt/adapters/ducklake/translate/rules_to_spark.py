@@ -232,6 +232,7 @@ def _struct_field(node: exp.Expr) -> exp.Expr:
 
 def _named_values(node: exp.Expr) -> exp.Expr:
     """Name unnamed columns col0, col1, … as DuckDB does; Spark starts at col1."""
+    refuse_unless(node.args.get("alias"))  # DuckDB stores `VALUES (1)` in a subquery with an alias
     alias = node.args["alias"]
     if not alias.args.get("columns"):
         alias.set("columns", [exp.to_identifier(f"col{i}") for i in range(len(node.expressions[0].expressions))])

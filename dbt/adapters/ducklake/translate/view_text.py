@@ -8,7 +8,7 @@ from ..errors import LakeError
 from ..format.identifiers import backquoted, double_quoted, fold
 from ..format.objects import View
 from ..format.view_columns import SPARK_SQL_TAG
-from .dialects import PLACEHOLDER, to_spark, untranslatable_part
+from .dialects import PLACEHOLDER, selected_texts, to_spark, untranslatable_part
 from .macro_calls import Find, expand_macros
 
 
@@ -33,7 +33,7 @@ def spark_text(view: View, database: str, find: Find) -> str:
     expanded = expand_macros(view.sql.replace(PLACEHOLDER, double_quoted(database)), find)
     if expanded is None:
         raise without_counterpart(view, "a macro that it calls")
-    translated = to_spark(expanded)
+    translated = to_spark(expanded, names=selected_texts(view.sql))
     if translated is None:
         raise without_counterpart(view, untranslatable_part(expanded))
     return translated

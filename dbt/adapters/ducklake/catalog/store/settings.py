@@ -80,9 +80,14 @@ class CatalogSettings:
         return self.isolation_level == "serializable"
 
     @property
+    def snapshot(self) -> tuple[int | None, datetime | None]:
+        """The id or the timestamp of the snapshot at which the lake is opened; both None for the newest."""
+        return self.snapshot_version, self.snapshot_time
+
+    @property
     def is_past(self) -> bool:
         """Whether the lake is opened at a given snapshot."""
-        return self.snapshot_version is not None or self.snapshot_time is not None
+        return self.snapshot != (None, None)
 
     @property
     def only_reads(self) -> bool:
