@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,24 +53,32 @@ SCRIPT = (
     "TRUNCATE TABLE r",
     "CREATE SCHEMA s",
     "DROP SCHEMA s",
+    "CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * 2",
+    "CREATE TABLE few (a INT)",
+    "INSERT INTO few VALUES (1), (2)",
+    "DELETE FROM t WHERE a = 1",
 )
+INLINED = "few"
+"""The table whose rows are inlined."""
 
 
 @dataclass
 class Busy:
-    """The lake, open on our side and in DuckDB, and its catalog."""
+    """The lake after `SCRIPT` has run."""
 
     place: CatalogUnderTest
     file: Path
     snapshots: list[tuple[Any, ...]]
+    """(snapshot id, schema version, next catalog id, next file id) of each snapshot."""
     violations: list[str]
+    """The broken rules of the catalog, with the statement after which they were found."""
 
     def stored(self, query: str) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.file) as connection:
+        with closing(sqlite3.connect(self.file)) as connection:
             return connection.execute(query).fetchall()
 
     def paths(self, table: str) -> list[Path]:
-        """Return the paths of a catalog table, data or delete files."""
+        """Return the paths of the files in `ducklake_data_file` or `ducklake_delete_file`."""
         root = Path(self.place.data_path)
         query = f"SELECT DISTINCT t.path, f.path FROM {table} f JOIN ducklake_table t USING (table_id)"
         return [root / "main" / directory / path for directory, path in self.stored(query)]
@@ -81,15 +90,17 @@ def busy(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Ite
     place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
     lake = place.open(runtime)
     session = lake.session()
-    session.execute("CALL set_option('data_inlining_row_limit', 0)")  # the rules are about files
+    session.execute("CALL set_option('data_inlining_row_limit', 0)")  # most rules are about files
     counters = "SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot ORDER BY 1"
     violations: list[str] = []
     with duckdb.connect() as plain:
         invariants = Invariants(lake.catalog, plain)
         for statement in SCRIPT:
             session.execute(statement)
+            if statement.startswith(f"CREATE TABLE {INLINED} "):
+                session.execute(f"CALL set_option('data_inlining_row_limit', 10, table_name => '{INLINED}')")
             violations += [f"{statement}: {words}" for words in invariants.violations()]
-    with sqlite3.connect(directory / "lake.sqlite") as connection:
+    with closing(sqlite3.connect(directory / "lake.sqlite")) as connection:
         snapshots = connection.execute(counters).fetchall()
     yield Busy(place, directory / "lake.sqlite", snapshots, violations)
     session.close()
@@ -112,17 +123,18 @@ def test_no_invariant_is_violated(busy: Busy) -> None:
 
 
 def test_changes_are_of_known_kinds(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
-    texts = [text for (text,) in busy.stored("SELECT changes_made FROM ducklake_snapshot_changes")]
+    texts = [text for (text,) in busy.stored("SELECT changes_made FROM ducklake_snapshot_changes WHERE changes_made IS NOT NULL")]
+    assert len(texts) >= len(SCRIPT) - 1, "only CREATE FUNCTION, which DuckDB does not know, has none"
     assert {kind for text in texts for kind in re.findall(r"(?:^|,)(\w+):", text)} <= KINDS
     assert len(duck.execute("FROM ducklake_snapshots('lake')").fetchall()) == len(SCRIPT) + 1
 
 
 def test_view_aliases_are_never_null(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
     assert busy.stored("SELECT count(*) FROM ducklake_view WHERE column_aliases IS NULL") == [(0,)]
-    assert duck.execute("SELECT count(*) FROM v").fetchone() == (39,)
+    assert duck.execute("SELECT count(*) FROM v").fetchone() == (38,)
 
 
-def test_no_macros_of_another_dialect(busy: Busy) -> None:
+def test_functions_are_no_macros_of_another_dialect(busy: Busy) -> None:
     assert busy.stored("SELECT * FROM ducklake_macro_impl") == []
 
 
@@ -135,9 +147,9 @@ def test_catalog_tables_equal_those_of_duckdb(busy: Busy, tmp_path: Path) -> Non
     connect(twin).close()
     query = (
         "SELECT m.name, c.cid, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c "
-        "WHERE m.type = 'table' AND m.name NOT LIKE 'ducklake_inlined_%' ORDER BY 1, 2"
+        "WHERE m.type = 'table' AND m.name NOT GLOB 'ducklake_inlined_*[0-9]' ORDER BY 1, 2"
     )
-    with sqlite3.connect(tmp_path / "twin.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "twin.sqlite")) as connection:
         assert busy.stored(query) == connection.execute(query).fetchall()
 
 
@@ -145,7 +157,7 @@ def test_the_version_is_one_that_duckdb_reads(busy: Busy) -> None:
     assert busy.stored("SELECT value FROM ducklake_metadata WHERE key = 'version'") == [("1.0",)]
 
 
-def test_a_data_file_has_one_live_delete_file(busy: Busy) -> None:
+def test_a_data_file_has_at_most_one_live_delete_file(busy: Busy) -> None:
     query = "SELECT data_file_id FROM ducklake_delete_file WHERE end_snapshot IS NULL GROUP BY 1 HAVING count(*) > 1"
     assert busy.stored(query) == []
 
@@ -177,28 +189,33 @@ def test_no_file_needs_a_name_mapping(busy: Busy) -> None:
     assert busy.stored("SELECT count(*) FROM ducklake_data_file WHERE mapping_id IS NOT NULL") == [(0,)]
 
 
-def test_files_of_several_snapshots_have_snapshot_ids_in_each_row(busy: Busy) -> None:
+def test_delete_files_of_several_snapshots_have_snapshot_ids(busy: Busy) -> None:
     assert busy.stored("SELECT count(*) FROM ducklake_data_file WHERE partial_max IS NOT NULL") == [(0,)]
-    for path in busy.paths("ducklake_delete_file"):
+    several = {path for (path,) in busy.stored("SELECT path FROM ducklake_delete_file WHERE partial_max IS NOT NULL")}
+    files = busy.paths("ducklake_delete_file")
+    assert set() < several < {path.name for path in files}, "SCRIPT has delete files of both kinds"
+    for path in files:
         fields = {int(f.metadata[b"PARQUET:field_id"]) for f in pq.read_schema(path)}
-        assert fields in ({PATH, POSITION}, {PATH, POSITION, SNAPSHOT_ID})
+        assert fields == {PATH, POSITION, *([SNAPSHOT_ID] if path.name in several else [])}
 
 
 def test_definitions_increment_the_schema_version(busy: Busy) -> None:
-    before = dict.fromkeys(["ALTER", "COMMENT", "CREATE", "DROP"])
+    definitions = ("ALTER", "COMMENT", "CREATE", "DROP")
     for statement, (_, old, *_), (_, new, *_) in zip(SCRIPT, busy.snapshots, busy.snapshots[1:], strict=False):
-        if statement.split()[0] in before:
+        if statement.split()[0] in definitions:
             assert new == old + 1, statement
 
 
 def test_new_rows_increment_the_file_counter(busy: Busy) -> None:
     for statement, (*_, old), (*_, new) in zip(SCRIPT, busy.snapshots, busy.snapshots[1:], strict=False):
-        if statement.startswith(("INSERT", "UPDATE", "MERGE")):
+        if statement.startswith(("INSERT", "UPDATE", "MERGE")) and INLINED not in statement:
             assert new > old, statement
 
 
 def test_inlined_tables_are_registered_with_their_schema_version(busy: Busy) -> None:
-    for table_id, name, version in busy.stored("SELECT table_id, table_name, schema_version FROM ducklake_inlined_data_tables"):
+    inlined = busy.stored("SELECT table_id, table_name, schema_version FROM ducklake_inlined_data_tables")
+    assert inlined
+    for table_id, name, version in inlined:
         assert name == f"ducklake_inlined_data_{table_id}_{version}"
         query = f"SELECT 1 FROM ducklake_schema_versions WHERE table_id = {table_id} AND schema_version = {version}"
         assert busy.stored(query), name
@@ -239,7 +256,7 @@ def test_date_parts_are_calendar_values(busy: Busy) -> None:
     } == {"1969"}
 
 
-def test_no_default_is_the_text_null(busy: Busy) -> None:
+def test_a_missing_default_is_stored_as_the_text_null(busy: Busy) -> None:
     assert busy.stored("SELECT DISTINCT default_value FROM ducklake_column WHERE column_name = 'a'") == [("NULL",)]
 
 
@@ -252,8 +269,7 @@ def test_scheduled_files_are_relative_to_the_data_path(busy: Busy) -> None:
 
 
 def test_a_column_that_is_added_again_has_a_new_id(busy: Busy) -> None:
-    ids = list(busy.stored("SELECT column_id, count(*) FROM ducklake_column WHERE column_name = 'c' GROUP BY 1"))
-    assert len(ids) == 2
+    assert len(busy.stored("SELECT DISTINCT column_id FROM ducklake_column WHERE column_name = 'c'")) == 2
 
 
 def test_updates_keep_row_ids(duck: duckdb.DuckDBPyConnection) -> None:

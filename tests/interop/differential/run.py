@@ -130,7 +130,11 @@ class Run:
         self.invariants.catalog = self.ours.session.catalog
 
     def act(self, side: Side, shape: Shape) -> tuple[set[str], bool]:
-        """Run a statement, or a transaction of several, on one side."""
+        """Run a statement, or a transaction of several, on one side.
+
+        Returns:
+            The tables concerned, and whether a single statement changed rows; False for a transaction, whose change feed is not compared.
+        """
         number = self.rng.choice((2, 3, 4)) if self.rng.random() < 0.15 else 1
         if number == 1:
             statement = self._next(side, shape)
@@ -153,7 +157,7 @@ class Run:
             self.changed.update((statement.kind, key) for key in statement.tables)
             if self._run_statement(side, statement):
                 self.plain.follow(statement)
-            elif side is self.duck:
+            elif side is self.duck:  # its transaction is aborted; ours goes on without the statement
                 alive = False
                 break
         commit = commit and alive
@@ -177,8 +181,8 @@ class Run:
     def _would_break(self, statement: Statement) -> bool:
         """Return whether DuckDB may crash or lose rows, because its transaction has changed the table before. See `test_found_faults`.
 
-        It may not replace any such table, merge into one that it repartitioned, nor insert, update or merge rows of one whose partition keys it
-        removed.
+        It may not replace any such table, merge into one that it repartitioned, insert, update or merge rows of one whose partition keys it
+        removed, nor update, delete or merge rows of one into which it has inserted and then merged.
         """
         kinds = {kind for kind, key in self.changed if key in statement.tables}
         if statement.kind == "replace":
@@ -224,8 +228,6 @@ class Run:
     def maintain(self, side: Side, shape: Shape) -> None:
         """Run one of the maintenance functions."""
         call, expired = maintenance(self.rng, shape, sorted(self.seen))
-        for version in expired:
-            del self.seen[version]
         if call.startswith(SORTING) and side is self.duck and self.duck.misreads_old_columns("rewrite" in call):
             return
         if call.startswith(FLUSH) and side is self.duck and self.duck.flush_loses_deletes():
@@ -233,15 +235,19 @@ class Run:
         if call.startswith(REWRITE):
             # After a rewrite, DuckDB's flush of the deletes of an ended file repeats their rows: see test_found_faults.
             self._maintain(self.ours, f"{FLUSH[0]}('lake')")
-        self._maintain(side, call)
+        if self._maintain(side, call):
+            for version in expired:
+                del self.seen[version]
 
-    def _maintain(self, side: Side, call: str) -> None:
-        self._call(side, call)
+    def _maintain(self, side: Side, call: str) -> bool:
+        """Run a maintenance function, and return whether it was not refused."""
+        succeeded = self._call(side, call)
         if call.startswith(COMPACTION if side is self.duck else FLUSH):
             # DuckDB's cache of definitions is wrong after its own compaction. After a flush by another client it uses inlined-data tables
             # that no longer exist: see test_found_faults.
             self._record("attach duckdb", str(self.duck.inlining))
             self.duck.reattach(self.duck.inlining)
+        return succeeded
 
     def _call(self, side: Side, call: str) -> bool:
         try:

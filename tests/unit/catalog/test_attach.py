@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,16 +119,15 @@ def test_nothing_is_created_without_create_if_not_exists(tmp_path: Path) -> None
 
 
 def test_a_database_without_a_lake_is_refused(place: CatalogPlace) -> None:
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError, match=r"no (DuckLake )?catalog"):
         place.open(create_if_not_exists=False)
 
 
 @pytest.mark.parametrize("version", ["1.1-dev1", "0.5", "2"])
 def test_newer_and_unknown_format_versions_are_refused_and_unchanged(sqlite_lake: LakeCatalog, version: str) -> None:
     file = Path(str(sqlite_lake.location.file))
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'version'", [version])
-    connection.close()
     before = file.read_bytes()
     for automatic_migration in (False, True):
         with pytest.raises(LakeError, match=f"{re.escape(version)}.*newer"):
@@ -171,7 +171,7 @@ def test_the_error_names_a_server_that_does_not_answer_without_its_password() ->
     assert "s3cret" not in str(caught.value)
 
 
-def test_two_processes_can_create_the_same_lake_concurrently(place: CatalogPlace) -> None:
+def test_eight_threads_can_create_the_same_lake_concurrently(place: CatalogPlace) -> None:
     with ThreadPoolExecutor(8) as pool:
         opened = list(pool.map(lambda _: place.open(), range(8)))
     assert [lake.latest().snapshot_id for lake in opened] == [0] * 8
@@ -197,7 +197,7 @@ def test_the_metadata_tables_can_have_their_own_schema(database: str, request: p
 
 def test_a_stored_data_path_with_a_secret_is_refused_without_showing_it(sqlite_lake: LakeCatalog) -> None:
     file = str(sqlite_lake.location.file)
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE ducklake_metadata SET value = 's3://KEY:hunter2@bucket/' WHERE key = 'data_path'")
     with pytest.raises(LakeError, match="contains a password or a secret key") as caught:
         LakeCatalog.open(CatalogSettings(file))

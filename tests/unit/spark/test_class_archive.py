@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.ducklake.spark.session import class_archive_maker
 from dbt.adapters.ducklake.spark.session.class_archive import MAKER, ClassArchive, archive_for, archive_key
 from dbt.adapters.ducklake.spark.session.class_archive_maker import make, remove_outdated
 from dbt.adapters.ducklake.spark.session.java import Java
@@ -89,9 +90,13 @@ def test_a_maker_starts_unless_there_is_an_archive_or_one_has_failed(java: Java,
     assert len(started) == 1
 
 
-def test_a_failed_maker_leaves_a_mark_and_no_archive(java: Java) -> None:
+def test_a_failed_maker_leaves_a_mark_and_no_archive(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise OSError("no Java")
+
     wanted = archive(java)
-    with pytest.raises(Exception):  # noqa: B017, PT011
+    monkeypatch.setattr(class_archive_maker, "_write", failing)
+    with pytest.raises(OSError, match="no Java"):
         make(wanted)
     assert [path.name for path in wanted.path.parent.iterdir() if path.name != "lock"] == [wanted.path.with_suffix(".failed").name]
 
