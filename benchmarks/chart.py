@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt  # the backend is chosen first
 
 COLORS = ("#f2b705", "#4a7fb5", "#9dbbd8", "#8a8f98")
 LONGEST = 6.0
-"""The ratio at which a bar is cut off; its number says how long it is."""
+"""Bars are cut off at this ratio; their labels still have the seconds."""
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ OTHER_HASH = [
 
 
 def filled(both: Both, table: str, kind: str, value: str) -> None:
-    """Create a table with the bucket of a column of this type, with a file of each writer."""
+    """Create a table that is partitioned by the bucket of a column of this type, with one file written by each side."""
     both.spark("CALL set_option('data_inlining_row_limit', 0)")
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
     both.spark(f"CREATE TABLE {table} (a {kind}, n INT) PARTITIONED BY (bucket(1000, a))")
@@ -53,7 +53,7 @@ def test_a_bucket_key_gets_a_type_with_the_same_hash(both: Both) -> None:
         assert both.rows(f"SELECT n FROM t{number} WHERE a = {value}") == [(1,), (2,), (3,)], (before, after)
 
 
-def test_a_bucket_key_keeps_its_type_if_another_has_another_hash(both: Both) -> None:
+def test_a_bucket_key_keeps_its_type_if_the_new_type_hashes_differently(both: Both) -> None:
     for number, (before, after, value) in enumerate(OTHER_HASH):
         table = f"t{number}"
         filled(both, table, before, value)

@@ -46,7 +46,7 @@ def test_a_scope_is_one_bucket_and_a_token_needs_its_provider() -> None:
     }
 
 
-def test_keys_that_are_found_are_found_by_the_same_chain() -> None:
+def test_the_provider_credential_chain_becomes_the_default_chain_of_the_sdk() -> None:
     (secret,) = storage_secrets({"type": "S3", "PROVIDER": "credential_chain", "region": "eu-central-1"})
     assert secret.hadoop_settings() == {
         f"{PREFIX}endpoint.region": "eu-central-1",

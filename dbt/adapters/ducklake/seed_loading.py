@@ -74,5 +74,5 @@ class SeedLoading(LakeMetadata):
             count = session.load_seed(schema, name, columns, rows, rebuild=rebuild, database=relation.database)
         code = "CREATE" if rebuild else "INSERT"
         response = DuckLakeResponse(f"{code} {count}", code=code, rows_affected=count)
-        self.connections.handle().on_commit(response.committed)
+        self.connections.handle().on_commit(response.committed)  # adds the snapshot to the response
         return response

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,20 +54,30 @@ select * from {{ source('raw', 'events') }}
 TWO_LAKES = "{{ config(materialized='table', post_hook='delete from other.raw.events') }} select 1 as a"
 
 
+@contextmanager
+def model_of_two_lakes(project) -> Iterator[None]:
+    """Add the model `two`, which changes both lakes, for the time of the block: its error would fail the other tests."""
+    write_file(TWO_LAKES, project.project_root, "models", "two.sql")
+    try:
+        yield
+    finally:
+        Path(project.project_root, "models", "two.sql").unlink()
+
+
 @pytest.mark.manifest_file
 class TestTwoLakes:
     @pytest.fixture(scope="class")
-    def places(self, tmp_path_factory) -> Path:
+    def folder(self, tmp_path_factory) -> Path:
         return tmp_path_factory.mktemp("lakes")
 
     @pytest.fixture(scope="class")
-    def dbt_profile_target(self, places):
-        path = f"{{{{ var('other_path', 'ducklake:{places}/other.duckdb') }}}}"
-        other = {"alias": "other", "type": "ducklake", "path": path, "data_path": f"{places}/other/"}
+    def dbt_profile_target(self, folder):
+        path = f"{{{{ var('other_path', 'ducklake:{folder}/other.duckdb') }}}}"
+        other = {"alias": "other", "type": "ducklake", "path": path, "data_path": f"{folder}/other/"}
         return {
             "type": "ducklake",
-            "path": f"ducklake:sqlite:{places}/lake.sqlite",
-            "data_path": f"{places}/lake/",
+            "path": f"ducklake:sqlite:{folder}/lake.sqlite",
+            "data_path": f"{folder}/lake/",
             "snapshot_version": "{{ var('lake_as_of', none) }}",
             "threads": 4,
             "attach": [{**other, "snapshot_version": "{{ var('other_as_of', none) }}"}],
@@ -94,7 +106,7 @@ class TestTwoLakes:
     def rows(self, project, query: str) -> list[tuple[object, ...]]:
         return sorted(project.run_sql(query.replace("$", project.test_schema), fetch="all"))
 
-    def test_nodes_are_built_in_the_lake_of_their_database(self, project, places):
+    def test_nodes_are_built_in_the_lake_of_their_database(self, project, folder):
         project.run_sql("create schema other.raw")
         project.run_sql("create table other.raw.events as select * from values (1, 'a') as t(id, name)")
         project.run_sql("insert into other.raw.events values (2, 'b')")
@@ -118,13 +130,12 @@ class TestTwoLakes:
         messages = self.rows(project, "select commit_message from other.snapshots() where commit_message = 'merged there'")
         assert len(messages) == 2
 
-        theirs = open_duckdb("ducklake", "sqlite_scanner")
-        theirs.execute(f"ATTACH 'ducklake:sqlite:{places}/lake.sqlite' AS lake; ATTACH 'ducklake:{places}/other.duckdb' AS other")
         schema = project.test_schema
-        joined = f"SELECT count(*) FROM lake.{schema}.copied JOIN other.{schema}.there_more USING (id, name)"
-        assert theirs.execute(joined).fetchall() == [(3,)]
-        assert theirs.execute(f"SELECT n FROM lake.{schema}.seen").fetchall() == [(3,)]
-        theirs.close()
+        with open_duckdb("ducklake", "sqlite_scanner") as theirs:
+            theirs.execute(f"ATTACH 'ducklake:sqlite:{folder}/lake.sqlite' AS lake; ATTACH 'ducklake:{folder}/other.duckdb' AS other")
+            joined = f"SELECT count(*) FROM lake.{schema}.copied JOIN other.{schema}.there_more USING (id, name)"
+            assert theirs.execute(joined).fetchall() == [(3,)]
+            assert theirs.execute(f"SELECT n FROM lake.{schema}.seen").fetchall() == [(3,)]
 
     @pytest.mark.usefixtures("project")
     def test_a_run_that_needs_one_lake_never_opens_the_other(self):
@@ -154,17 +165,16 @@ class TestTwoLakes:
     def test_docs_and_freshness_cover_both_lakes(self):
         run_dbt(["docs", "generate"])
         catalog = json.loads(Path("target", "catalog.json").read_text())
-        places = {node["metadata"]["name"]: node["metadata"]["database"] for node in (catalog["nodes"] | catalog["sources"]).values()}
-        assert places == dict.fromkeys(("copied", "seen", "before", "plain"), "lake") | dict.fromkeys(
+        databases = {node["metadata"]["name"]: node["metadata"]["database"] for node in (catalog["nodes"] | catalog["sources"]).values()}
+        assert databases == dict.fromkeys(("copied", "seen", "before", "plain"), "lake") | dict.fromkeys(
             ("there", "there_more", "in_python", "codes", "history", "events"), "other"
         )
         results = run_dbt(["source", "freshness", "--select", "source:raw"]).results
         assert [result.status for result in results] == ["pass"]
 
     def test_a_node_changes_only_one_lake(self, project):
-        write_file(TWO_LAKES, project.project_root, "models", "two.sql")
-        (result,) = run_dbt(["run", "--select", "two"], expect_pass=False).results
-        Path(project.project_root, "models", "two.sql").unlink()
+        with model_of_two_lakes(project):
+            (result,) = run_dbt(["run", "--select", "two"], expect_pass=False).results
         assert "the lake other cannot be changed here: this transaction has changed the lake lake" in result.message
         assert self.rows(project, "select table_name from lake.information_schema.tables where table_name = 'two'") == []
         assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
@@ -174,9 +184,8 @@ class TestTwoLakes:
         with pytest.raises(Exception, match="a command can change one lake, but the selected nodes are in lake, other"):
             run_dbt(["build", *published])
         run_dbt(["run", "--select", "there_more", *published])
-        write_file(TWO_LAKES, project.project_root, "models", "two.sql")
-        results = run_dbt(["run", "--select", "plain", "two", *published], expect_pass=False).results
-        Path(project.project_root, "models", "two.sql").unlink()
+        with model_of_two_lakes(project):
+            results = run_dbt(["run", "--select", "plain", "two", *published], expect_pass=False).results
         assert "the lake other cannot be changed" in next(result.message for result in results if result.node.name == "two")
         assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
 

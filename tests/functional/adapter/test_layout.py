@@ -45,6 +45,7 @@ class TestLayout(OnALake):
         return {"seeds": first}
 
     def state(self, project, lake, name):
+        """Return the partition columns, the sort keys, the options and the property `team` of a table."""
         table = table_of(lake.reader(), name, project.test_schema)
         names = {column.column_id: column.name for column in table.columns}
         keys = [names[key.column_id] for key in (table.partitioning.fields if table.partitioning else ())]
@@ -113,7 +114,7 @@ class TestTagsAndMeta(OnALake):
 
         before = self.newest(lake)
         run_dbt(["run", "--select", "v"])
-        assert self.newest(lake) == before, "the view is as it shall be"
+        assert self.newest(lake) == before, "the view already matches its config"
 
         write_file(
             "{{ config(materialized='view', persist_docs={'relation': true}) }} select 1 as a", project.project_root, "models", "v.sql"

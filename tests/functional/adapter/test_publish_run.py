@@ -103,7 +103,7 @@ class TestARun(PublishedAtOnce):
         credentials = project.adapter.config.credentials
         with (
             OtherProcess(CatalogPlace(credentials.path, credentials.data_path)) as other,
-            other.watching(self.counting(project.test_schema)) as seen,
+            other.watching(self.counts_query(project.test_schema)) as seen,
         ):
             assert len(run_dbt(["retry"])) >= 7
         assert self.counts(duckdb, project.test_schema) == [3] * len(COUNTS)
@@ -121,12 +121,12 @@ class TestARun(PublishedAtOnce):
         return [record for record in self.since(lake, since) if record.message is not None]
 
     @staticmethod
-    def counting(schema: str) -> str:
+    def counts_query(schema: str) -> str:
         tables = " UNION ALL ".join(f"SELECT {i} AS i, count(*) AS n FROM lake.{schema}.{name}" for i, name in enumerate(COUNTS))
         return f"SELECT n FROM ({tables}) ORDER BY i"
 
     def counts(self, duckdb, schema: str) -> list[int]:
-        return [n for (n,) in duckdb.execute(self.counting(schema)).fetchall()]
+        return [n for (n,) in duckdb.execute(self.counts_query(schema)).fetchall()]
 
     def test_publish_on(self, project, lake):
         before = self.newest(lake)

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import session_on
+from tests.interop import oracle
 from tests.interop.catalog.conftest import rows_of
 from tests.places import CatalogPlace, nightly_rows
 
@@ -37,20 +38,18 @@ NIGHTLY: list[tuple[str, str, list[Any]]] = [
     *(("timestamptz", key, ["2017-11-16 22:31:08+00", "1969-12-31 23:59:59.5+00", None]) for key in ("year(k)", "month(k)", "day(k)")),
     ("date", "year(k), day(k)", ["2017-11-16", "2018-11-16"]),
 ]
-"""Other pairs of a type and a transform, each of which another case has."""
+"""More pairs. Each type and each transform also occurs in `CASES`."""
 SPARK_TYPES = {"timestamp": "timestamp_ntz", "timestamptz": "timestamp"}
 
 
 @pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LakeSession, duckdb.DuckDBPyConnection, str]]:
-    from tests.interop import oracle
-
+def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LakeSession, duckdb.DuckDBPyConnection]]:
     directory = tmp_path_factory.mktemp("partitions")
     place = CatalogPlace(f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
     with session_on(place.lake(data_inlining_row_limit=0)) as session:
         duck = oracle.connect(place, data_inlining_row_limit=0)
         duck.execute("USE lake")
-        yield session, duck, place.data_path
+        yield session, duck
         duck.close()
 
 
@@ -75,9 +74,9 @@ def partition_rows(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tup
     ("kind", "keys", "values"), [*CASES, *nightly_rows(*NIGHTLY)], ids=[f"{kind} {keys}" for kind, keys, _ in [*CASES, *NIGHTLY]]
 )
 def test_values_and_directories_equal_those_of_duckdb(
-    sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str], kind: str, keys: str, values: list[Any]
+    sides: tuple[LakeSession, duckdb.DuckDBPyConnection], kind: str, keys: str, values: list[Any]
 ) -> None:
-    session, duck, _ = sides
+    session, duck = sides
     duck.execute("DROP TABLE IF EXISTS ours")
     duck.execute("DROP TABLE IF EXISTS theirs")
     duck.execute(f"CREATE TABLE theirs (k {kind}, n INTEGER)")
@@ -96,9 +95,9 @@ def test_values_and_directories_equal_those_of_duckdb(
 
 
 def test_setting_the_same_keys_changes_nothing_and_reset_stores_a_spec_without_columns(
-    sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str],
+    sides: tuple[LakeSession, duckdb.DuckDBPyConnection],
 ) -> None:
-    session, duck, _ = sides
+    session, duck = sides
     session.execute("CREATE TABLE again (a INT, b DATE) PARTITIONED BY (a, month(b))")
     before = session.catalog.latest()
     session.execute("ALTER TABLE again SET PARTITIONED BY (a, months(b))")

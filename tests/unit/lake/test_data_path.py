@@ -1,4 +1,4 @@
-"""Marks of data paths in a store without links and folders: PyArrow's file system in memory."""
+"""Marks of data paths, in a local folder and in a store without links: PyArrow's file system in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.spark.files.storage import filesystem, write_small
 
 
 @pytest.fixture
-def lake() -> str:
+def data_path() -> str:
     """A data path with a table's file, and the folder of a nested lake."""
     path = f"mock://{uuid4().hex}/lake/"
     files, inner = filesystem(path)
@@ -26,39 +26,39 @@ def lake() -> str:
     return path
 
 
-def test_the_nearest_mark_decides(lake: str) -> None:
-    ours, nested = lake + "main/t/a.parquet", lake + "nested/main/t/a.parquet"
-    assert (Owners(lake, {"1"}).foreign_mark(ours), Owners(lake, {"1"}).is_unmarked()) == (None, True)
-    write_small(lake + MARK_FILE, b'{"lake": "1"}')
-    write_small(lake + "nested/" + MARK_FILE, b'{"lake": "2"}')
-    assert (Owners(lake, {"1"}).foreign_mark(ours), Owners(lake, {"1"}).is_unmarked()) == (None, False)
-    assert Owners(lake, {"1"}).foreign_mark(nested) == lake + "nested/" + MARK_FILE
-    assert Owners(lake, {"3"}).foreign_mark(ours) == lake + MARK_FILE
-    assert Owners(lake + "nested/", {"2"}).foreign_mark(nested) is None
+def test_the_nearest_mark_decides(data_path: str) -> None:
+    ours, nested = data_path + "main/t/a.parquet", data_path + "nested/main/t/a.parquet"
+    assert (Owners(data_path, {"1"}).foreign_mark(ours), Owners(data_path, {"1"}).is_unmarked()) == (None, True)
+    write_small(data_path + MARK_FILE, b'{"lake": "1"}')
+    write_small(data_path + "nested/" + MARK_FILE, b'{"lake": "2"}')
+    assert (Owners(data_path, {"1"}).foreign_mark(ours), Owners(data_path, {"1"}).is_unmarked()) == (None, False)
+    assert Owners(data_path, {"1"}).foreign_mark(nested) == data_path + "nested/" + MARK_FILE
+    assert Owners(data_path, {"3"}).foreign_mark(ours) == data_path + MARK_FILE
+    assert Owners(data_path + "nested/", {"2"}).foreign_mark(nested) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"lake": 1}', b"\xff"])
-def test_a_mark_that_cannot_be_read_is_anothers(lake: str, content: bytes) -> None:
-    write_small(lake + MARK_FILE, content)
-    assert Owners(lake, {"1"}).foreign_mark(lake + "main/t/a.parquet") == lake + MARK_FILE
+def test_a_mark_that_cannot_be_read_is_anothers(data_path: str, content: bytes) -> None:
+    write_small(data_path + MARK_FILE, content)
+    assert Owners(data_path, {"1"}).foreign_mark(data_path + "main/t/a.parquet") == data_path + MARK_FILE
 
 
-def test_only_a_path_without_files_of_a_lake_is_free(lake: str) -> None:
-    assert owner_of(lake) is None
+def test_only_a_path_without_files_of_a_lake_is_free(data_path: str) -> None:
+    assert owner_of(data_path) is None
     with pytest.raises(ConfigurationError, match="already has files of another lake"):
-        require_own_path(lake)
-    require_own_path(lake + "elsewhere/")
-    files, inner = filesystem(lake)
+        require_own_path(data_path)
+    require_own_path(data_path + "elsewhere/")
+    files, inner = filesystem(data_path)
     files.delete_dir(inner + "main")
-    require_own_path(lake)
-    write_small(lake + MARK_FILE, b'{"lake": "1"}')
+    require_own_path(data_path)
+    write_small(data_path + MARK_FILE, b'{"lake": "1"}')
     with pytest.raises(ConfigurationError, match="already has files of another lake"):
-        require_own_path(lake)  # a lake with other schemas
+        require_own_path(data_path)  # a lake with other schemas
     files.delete_dir(inner + "nested")
     with pytest.raises(ConfigurationError, match=f"remove these files and {MARK_FILE} if no lake needs them"):
-        require_own_path(lake)  # a lake of which all rows are inlined
+        require_own_path(data_path)  # a lake of which all rows are inlined
     files.delete_file(inner + MARK_FILE)
-    require_own_path(lake)
+    require_own_path(data_path)
 
 
 def test_a_corrected_data_path_takes_the_mark_along(tmp_path: Path) -> None:

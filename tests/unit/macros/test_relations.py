@@ -134,7 +134,7 @@ def test_schema_changes_ignore_the_case_of_names_and_compatible_types(macros: Ma
     assert found["new_target_types"] == [{"column_name": "changed", "new_type": "string"}]
 
 
-def test_a_schema_is_dropped_with_its_relations(macros: Macros) -> None:
+def test_a_schema_is_created_and_is_dropped_with_its_relations(macros: Macros) -> None:
     macros.drop_schema(TABLE)
     macros.create_schema(TABLE)
 

@@ -29,6 +29,7 @@ class Kind(Enum):
     CREATED_TABLE = "created_table"
     """Also a rename, with the new name only."""
     CREATED_VIEW = "created_view"
+    """Also a rename, with the new name only."""
     CREATED_SCALAR_MACRO = "created_scalar_macro"
     CREATED_TABLE_MACRO = "created_table_macro"
     DROPPED_SCALAR_MACRO = "dropped_scalar_macro"
@@ -58,7 +59,7 @@ CREATIONS = frozenset(
 CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
 COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
 MOVES = COMPACTIONS | {Kind.INLINE_FLUSH}
-"""Changes that move rows without changing them; afterwards the files no longer show earlier changes of the rows."""
+"""Changes that move rows to other files without changing them. Afterwards the files do not show which snapshot changed a row before."""
 _GUARDED = COMPACTIONS | {Kind.DELETED_FROM_TABLE}
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNKNOWN} | {
     "flushed_inlined": Kind.INLINE_FLUSH,
@@ -125,12 +126,12 @@ def _value(change: Change) -> str:
 
 
 def _parse_entry(entry: str) -> Change:
-    word, _, value = entry.partition(":")
-    kind = _KINDS.get(word.strip().lower(), Kind.UNKNOWN)
+    word, _, value = (part.strip() for part in entry.partition(":"))
+    kind = _KINDS.get(word.lower(), Kind.UNKNOWN)
     if kind in CREATIONS:
         parts = [_unquote(part) for part in _split(value, ".")]
         return Change(kind, schema=parts[0] if parts else "", name=parts[1] if len(parts) > 1 else None)
-    if kind is Kind.UNKNOWN or not value.strip().isdecimal():
+    if kind is Kind.UNKNOWN or not value.isdecimal():
         return Change(Kind.UNKNOWN, name=entry)
     return Change(kind, int(value))
 

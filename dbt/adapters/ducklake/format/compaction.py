@@ -66,11 +66,11 @@ class Compaction:
 
 
 def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, below: int | None = None) -> list[Group]:
-    """Group small adjacent files without deletes, each group up to about `target` bytes. Groups of one file are left out.
+    """Group small files without deletes. Groups of one file are left out.
 
     Args:
         candidates: the files, in the order of their rows.
-        target: the target size of a file, in bytes; larger files are not merged.
+        target: the target size of a file, in bytes. Files of this size are not merged, and a group that reaches it is complete.
         at_least: the minimum size of a file to merge, in bytes.
         below: files of at least this size in bytes are not merged; None: `target`.
     """
@@ -80,7 +80,7 @@ def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, be
 
 
 def to_rewrite(candidates: Iterable[Candidate], target: int, threshold: float) -> list[Group]:
-    """Group the files in which at least the share `threshold` (0 to 1) of the rows is deleted."""
+    """Group the files in which at least the share `threshold` (0 to 1) of the rows is deleted; `target` is that of `to_merge`."""
     eligible = [each for each in candidates if each.deleted and each.deleted >= threshold * each.file.record_count]
     return _packed(eligible, target)
 
@@ -93,6 +93,7 @@ def consecutive_row_ids(group: Group) -> bool:
 
 
 def _packed(candidates: Sequence[Candidate], target: int) -> list[Group]:
+    """Divide files into groups of one schema version and partition; a group that has `target` bytes of live rows is complete."""
     open_groups: dict[object, list[Candidate]] = {}
     sizes: dict[object, int] = {}
     groups: list[list[Candidate]] = []

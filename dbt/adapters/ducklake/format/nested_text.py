@@ -2,8 +2,8 @@
 
 The literal form is the result of a cast to VARCHAR: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash escapes the next
 character. DuckDB writes the SQL form for struct columns of an inlined table: every text is quoted, with quotes doubled and no backslashes,
-values without a literal are casts such as `CAST('2020-01-02' AS DATE)`, and lists and maps inside are in the literal form. DuckDB itself
-reads both forms by a cast, which understands only the literal form.
+values without a literal are casts such as `CAST('2020-01-02' AS DATE)`, and lists and maps inside are in the literal form. DuckDB reads
+both with a cast that understands only the literal form, so it misreads or refuses some texts in the SQL form.
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ class _Parser:
         return self.scalar(bare, column.type)
 
     def list_value(self, column: Column) -> list[Any]:
+        """Parse `[value, …]`."""
         self.expect("[")
         items: list[Any] = []
         while not self.accept("]"):
@@ -145,6 +146,7 @@ class _Parser:
         return items
 
     def struct_value(self, column: Column) -> dict[str, Any]:
+        """Parse `{name: value, …}`; a field that is missing is NULL."""
         fields = {fold(child.name): child for child in column.children}
         found: dict[str, Any] = {child.name: None for child in column.children}
         first = True
@@ -163,6 +165,7 @@ class _Parser:
         return found
 
     def map_value(self, column: Column) -> list[tuple[Any, Any]]:
+        """Parse `{key=value, …}`."""
         key, value = column.children
         pairs: list[tuple[Any, Any]] = []
         self.expect("{")
@@ -227,7 +230,7 @@ class _Parser:
     def null(self, ends: str) -> bool:
         """Parse NULL without quotes if it is next; return whether it was."""
         following = self.text[self.position + 4 : self.position + 5]
-        if self.text[self.position : self.position + 4].upper() == "NULL" and (not following or following in ends + " "):
+        if self.text[self.position : self.position + 4].upper() == "NULL" and (not following or following in ends + _BLANKS):
             self.position += 4
             return True
         return False

@@ -45,7 +45,7 @@ def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
     bounds: tuple[str | None, str | None] = (None, None)
     if numbers and leaf_type(leaf.type).has_bounds:
         plain = [_plain(value, leaf.type) for value in numbers]
-        if None not in plain:
+        if None not in plain:  # one value that cannot be compared leaves the column without bounds
             bounds = encode_bounds(leaf.type, min(plain), max(plain))  # type: ignore[type-var]
     return ColumnStats(
         leaf.column_id,
@@ -59,6 +59,10 @@ def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
 
 
 def _plain(value: Any, type_name: str) -> Value | None:
+    """Return the value of a cell that is compared for the bounds; None if it has none, such as `infinity`.
+
+    Values that Python does not have are strings; see `files.InlinedRows`.
+    """
     if isinstance(value, str) and leaf_type(type_name).encoding is not Encoding.TEXT:
         number = decode(type_name, value)
         return number if isinstance(number, int) and decimal_parameters(type_name) is None else None

@@ -38,7 +38,7 @@ Temporary = Mapping[str, TemporaryView | BoundRows]
 
 
 class Place(NamedTuple):
-    """The names of the lake, the schema and the name of a relation that may or may not exist."""
+    """Where a relation is or would be: the names of its lake, its schema and its own name."""
 
     names: Names
     schema: str
@@ -84,7 +84,7 @@ class Names:
 
     @property
     def known(self) -> str:
-        """The names of the lakes, for errors."""
+        """A phrase that lists the lakes, for errors."""
         if len(self.lakes.names) == 1:
             return f"this lake's name is {self.lake}"
         return f"the lakes are {', '.join(self.lakes.names)}"
@@ -125,9 +125,9 @@ class Names:
 
     def are_same(self, one: Name, other: Name) -> bool:
         """Whether two names mean the same temporary view, or the same place of a lake."""
-        view = self.temporary_view(one)
-        if view is not None:
-            return self.temporary_view(other) is view
+        one_view, other_view = self.temporary_view(one), self.temporary_view(other)
+        if one_view is not None or other_view is not None:
+            return one_view is other_view
         first, second = self._located(one), self._located(other)
         return first is not None and second is not None and first.is_same(second)
 

@@ -28,21 +28,20 @@ from .shared_sql import NoCounterpartError, Rules, translate_tree
 PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 
 _TYPE = re.compile(r"[A-Z_ ]+(\(\d+(,\d+)?\))?")
+"""A type, which DuckDB stores in quotes after the AS of a cast."""
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
+"""The name of a function that needs no quotes."""
 _APPROXIMATE = (exp.Upper, exp.Lower, exp.ILike, exp.Cast)
 """Expressions whose rules do not apply to an approximate translation, because they refuse small differences."""
 
 
 @dataclass(frozen=True)
 class _Direction:
-    """The direction of a translation.
-
-    `quote` quotes a name in the dialect that is read, `written_quote` in the one that is written.
-    """
+    """The direction of a translation."""
 
     read: str | type[Dialect]
     write: str
-    quote: Callable[[str], str]
+    read_quote: Callable[[str], str]
     written_quote: Callable[[str], str]
     rules: Rules
 
@@ -79,7 +78,7 @@ def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callab
 
 
 def _needs_alias(reference: Reference, sql: Sql) -> bool:
-    """Whether columns that are qualified by the one part of a name could belong to another relation once the name is written in full."""
+    """Whether columns qualified by this one-part name would become ambiguous: another reference without an alias has the same last part."""
     has_alias = reference.aliased or reference.alias not in (None, reference.name.parts[-1])
     if len(reference.name.parts) > 1 or has_alias or reference.enclosed:
         return False
@@ -123,7 +122,7 @@ def to_spark(text: str, *, approximate: bool = False, names: Sequence[str] = ())
 
 
 def untranslatable_part(text: str) -> str:
-    """Return the part of DuckDB's SQL that `to_spark` cannot translate."""
+    """Return the part of DuckDB's SQL that `to_spark` cannot translate; an empty string if it can translate all of it."""
     return _translated(plain_duckdb(text), TO_SPARK)[1]
 
 
@@ -138,7 +137,7 @@ def _name_length(text: str) -> int:
 def _translated(text: str, direction: _Direction, approximate: bool = False, names: tuple[str, ...] = ()) -> tuple[str | None, str]:
     """Return (the translated text or None, the part that cannot be translated)."""
     try:
-        trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.quote(PLACEHOLDER)), read=direction.read)
+        trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.read_quote(PLACEHOLDER)), read=direction.read)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None, text
         _name_expressions(trees[0], names)

@@ -1,6 +1,6 @@
 """Plan the rollback or the clone of a table: its files and inlined rows at an earlier snapshot and at the current one.
 
-Specification: "Queries", reading data. The rows at a snapshot are those that a scan at that snapshot reads. If files were merged later, the
+Specification: the page "Queries". The rows at a snapshot are those that a scan at that snapshot reads. If files were merged later, the
 scan reads the merged file without its newer rows.
 """
 
@@ -70,7 +70,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
                 file.path,
                 file.record_count,
                 file.size_bytes,
-                file.footer_size or 0,
+                file.footer_size or 0,  # restoring sets the path and both sizes
                 tuple(stats.get(file.data_file_id, ())),
                 tuple(partition_values.get(file.data_file_id, ())),
                 mapping=file.mapping,

@@ -67,7 +67,7 @@ def unchanged(value: Any, *_: Any) -> Any:
 
 
 def in_utc(value: datetime) -> datetime:
-    """Return a timestamp in UTC; without a zone it is already."""
+    """Convert a timestamp to UTC; one without a zone is taken to be in UTC."""
     return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)
 
 
@@ -109,8 +109,11 @@ class CatalogDialect:
 
     boolean_type: TypeEngine[Any] = field(default_factory=BOOLEAN)
     write_boolean: Callable[[bool], Any] = bool
+    """Converts a boolean to the query parameter for a column of `boolean_type`."""
     write_timestamp: Callable[[datetime], Any] = unchanged
+    """Converts a timestamp with a time zone to the query parameter for a column of `timestamp_type`."""
     read_timestamp: Callable[[Any], datetime] = in_utc
+    """Converts a stored timestamp to one in UTC."""
 
     comparable_timestamp: Callable[[ColumnElement[Any]], ColumnElement[Any]] = unchanged
     """Converts a stored timestamp to an expression that compares by time."""
@@ -119,7 +122,7 @@ class CatalogDialect:
     """Prepares the engine's connections, if its options are not enough; the flag is true if the engine only reads."""
 
     begin_read: Callable[[Connection], None] = nothing
-    """Begins a reading transaction, whose queries all see the same state of the catalog, unless every transaction does."""
+    """Begins a reading transaction whose queries all see one state of the catalog. Not needed if every transaction does so."""
 
     begin_commit: Callable[[Connection, str | None], None] = nothing
     """Begins a writing transaction: waits for other writers, then sees everything that they committed; not necessary if `write_lock` or
