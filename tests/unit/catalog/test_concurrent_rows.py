@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, PartitionField
 from tests.catalog_objects import committed, table_of
-from tests.places import CatalogPlace, empty_place
+from tests.places import USUAL_DATABASES, CatalogPlace, empty_place
 from tests.unit.catalog.conftest import catalog_writer, change, create, file_of, insert
 
 Work = Callable[[Transaction], Any]
@@ -22,7 +22,7 @@ LOW, HIGH = ColumnFilter.between(1, "0", "9"), ColumnFilter.between(1, "100", "1
 NULLS = ColumnFilter(1, nulls=True)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=USUAL_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Any) -> CatalogPlace:
     """The two usual databases."""
     return empty_place(request.param, request, tmp_path)

@@ -19,14 +19,14 @@ from dbt.adapters.ducklake.format.files import ColumnFilter
 from dbt.adapters.ducklake.lake.alter import set_nullable
 from dbt.adapters.ducklake.lake.context import Context
 from tests.catalog_objects import COLUMNS, committed, table_of, view_of
-from tests.places import CatalogPlace, empty_place
+from tests.places import USUAL_DATABASES, CatalogPlace, empty_place
 from tests.unit.catalog.conftest import create, file_of, insert
 
 Work = Callable[[Transaction], Any]
 LOW, HIGH = ColumnFilter.between(1, "0", "9"), ColumnFilter.between(1, "100", "109")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=USUAL_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Any) -> CatalogPlace:
     return empty_place(request.param, request, tmp_path)
 

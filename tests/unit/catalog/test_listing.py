@@ -15,12 +15,12 @@ from sqlalchemy.engine import Engine
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column
 from tests.catalog_objects import COLUMNS, committed, table_of
-from tests.places import CatalogPlace, empty_place
+from tests.places import USUAL_DATABASES, CatalogPlace, empty_place
 
 MANY = 100
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=USUAL_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     return empty_place(request.param, request, tmp_path)
 
