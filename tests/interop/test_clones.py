@@ -8,17 +8,21 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
 from dbt.adapters.ducklake.lake.clone import clone_table
 from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.session import connect
 from dbt.adapters.ducklake.spark.files.storage import remove
 from tests.catalogs import CatalogUnderTest
+from tests.interop import oracle
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
 from tests.interop.test_rollback import HISTORIES, SPARK, make_history
-from tests.places import ENCRYPTED, REFERENCE_DATABASES, nightly
+from tests.places import ENCRYPTED, REFERENCE_DATABASES, CatalogPlace, nightly
 
 CATALOGS = REFERENCE_DATABASES
 CHANGES = [
@@ -477,3 +481,23 @@ def test_a_damaged_table_is_an_error_and_is_not_left_out(few: Both) -> None:
     with pytest.raises(LakeError, match="the catalog is damaged"):
         clone(few, "schema => 'prod', into => 'dev'")
     assert catalog.latest() == newest
+
+
+def test_the_directory_of_an_added_file_is_kept_although_the_data_path_has_its_key(both: Both, tmp_path: Path) -> None:
+    (tmp_path / "raw" / "region=us").mkdir(parents=True)
+    pq.write_table(pa.table({"a": pa.array([1, 2], pa.int32())}), tmp_path / "raw" / "region=us" / "x.parquet")
+    place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/region.sqlite", f"{tmp_path}/region=eu/files/")
+    with connect(place.path, place.data_path, spark=both.session.spark()) as session:
+        session.execute("CREATE TABLE t (a INT, region STRING)")
+        session.execute(f"CALL add_data_files('t', ['{tmp_path}/raw/*/*.parquet'])")
+        session.execute("CALL clone(table_name => 't', into => 'main.cloned')")
+        session.execute("CREATE TABLE rolled (a INT, region STRING)")
+        session.execute("CALL clone(table_name => 'cloned', into => 'main.again')")
+        then = session.catalog.latest().snapshot_id
+        session.execute("TRUNCATE TABLE t")
+        session.execute(f"CALL rollback(table_name => 't', version => {then})")
+        for name in ("t", "cloned", "again"):
+            query = f"SELECT a, region FROM {name} WHERE region = 'us' ORDER BY a"
+            assert session.execute(query).fetch() == [(1, "us"), (2, "us")], name
+            with oracle.connect(place) as duck:
+                assert duck.execute(f"USE lake; {query}").fetchall() == [(1, "us"), (2, "us")], name

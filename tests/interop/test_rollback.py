@@ -368,6 +368,21 @@ def test_rows_that_can_no_longer_be_inlined_are_restored_in_files(both: Both, mo
     assert rows(both) == [(0, 1, "d"), (1, 2, "b"), (2, 3, "e")]
 
 
+def test_a_damaged_earlier_definition_is_an_error_and_drops_nothing(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (a INTEGER, c INTEGER)")
+    both.duckdb("CREATE VIEW v AS SELECT 1 AS one")
+    then = last(both)
+    both.duckdb("ALTER TABLE t RENAME COLUMN a TO b")
+    with both.session.catalog._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE ducklake_column SET column_type = NULL WHERE end_snapshot IS NOT NULL")
+    newest = last(both)
+    for arguments in (f"version => {then}", f"version => {then}, schema => 'main'", f"version => {then}, table_name => 't'"):
+        with pytest.raises(LakeError, match="the catalog is damaged"):
+            both.session.execute(f"CALL ducklake_rollback('lake', {arguments})")
+    assert last(both) == newest
+    assert {row[1] for row in both.session.execute("SHOW TABLES").fetch()} == {"t"}
+
+
 def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     empty = last(both)

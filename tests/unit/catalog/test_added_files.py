@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.errors import ConflictError, StatementError
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
 from dbt.adapters.ducklake.format.files import MappedField
 from dbt.adapters.ducklake.session import connect
 from tests.catalog_objects import committed, table_of
@@ -61,6 +63,17 @@ def test_a_file_that_was_added_and_scheduled_for_deletion_concurrently(lake: Lak
     lake.maintenance.expire(versions=[keeper + 1], dry_run=False)
     with pytest.raises(ConflictError):
         me.commit()
+
+
+def test_a_file_that_was_added_by_the_name_of_a_link_cannot_be_added_again(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), tmp_path / "real.parquet")
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "real.parquet")
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as session:
+        session.execute("CREATE TABLE t (a INT)")
+        session.execute(f"CALL add_data_files('t', '{tmp_path}/link.parquet')")
+        for name in ("link", "real"):
+            with pytest.raises(LakeError, match=rf"{name}\.parquet is already a file of this lake"):
+                session.execute(f"CALL add_data_files('t', '{tmp_path}/{name}.parquet')")
 
 
 def test_different_files_do_not_conflict(lake: LakeCatalog) -> None:

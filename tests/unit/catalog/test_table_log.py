@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.read.table_log import TableLogEntry
 from dbt.adapters.ducklake.catalog.read.table_metrics import Ranges
@@ -9,6 +11,7 @@ from dbt.adapters.ducklake.format.changes import Kind
 from dbt.adapters.ducklake.format.objects import Snapshot
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalog_objects import table_of
+from tests.interop import oracle
 from tests.places import CatalogPlace
 from tests.unit.catalog.conftest import create, file_of, insert
 
@@ -52,6 +55,28 @@ def test_metrics_that_the_catalog_lost_are_unknown(place: CatalogPlace) -> None:
         after_expiry = [(entry.rows_inserted, entry.rows_deleted) for entry in log(lake.catalog)]
     assert metrics == [(0, 0), (None, 3), (None, 50), (50, 100), (100, 0)]
     assert after_expiry == [(0, 0), (None, 3), (None, None), (100, 0)]
+
+
+def test_deletes_that_a_flush_joins_in_one_file_are_unknown(tmp_path: Path) -> None:
+    place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")
+    with oracle.connect(place) as duck, place.open() as lake:
+        duck.execute("USE lake; CREATE TABLE t AS SELECT i AS a FROM range(100) r(i)")
+        for row in (3, 5, 6):
+            duck.execute(f"DELETE FROM t WHERE a = {row}")
+        assert [entry.rows_deleted for entry in log(lake)] == [1, 1, 1, 0]
+        duck.execute("CALL ducklake_flush_inlined_data('lake')")
+        assert [entry.rows_deleted for entry in log(lake)] == [0, None, None, None, 0]
+
+
+def test_deletes_in_the_snapshot_that_adds_the_rows_are_counted(tmp_path: Path) -> None:
+    place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")
+    with oracle.connect(place) as duck, place.lake() as lake, lake.session() as session:
+        duck.execute("USE lake; CREATE TABLE t (a INTEGER)")
+        duck.execute("BEGIN; INSERT INTO t SELECT i FROM range(100) r(i); DELETE FROM t WHERE a < 30; COMMIT")
+        session.execute("CALL clone(table_name => 't', into => 'main.c')")
+        for name in ("t", "c"):
+            newest = log(lake.catalog, name)[0]
+            assert (newest.rows_inserted, newest.rows_deleted) == (100, 30), name
 
 
 def test_a_table_whose_id_begins_another_id_has_its_own_log(sqlite_lake: LakeCatalog) -> None:

@@ -58,7 +58,7 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
     """
     real_paths = [_real_path(file.path) for file in found]
     names = {path.rpartition("/")[2] for path in (*real_paths, *(file.path for file in found))}
-    taken = {_real_path(path) for path in known if path.rpartition("/")[2] in names}  # few of the lake's files need a system call
+    taken = {_real_path(path) for path in known if path.rpartition("/")[2] in names or _is_link(path)}
     for file, path in zip(found, real_paths, strict=True):
         if path in taken:
             raise LakeError(
@@ -66,6 +66,11 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
                 "insert its rows, or add a copy"
             )
         taken.add(path)
+
+
+def _is_link(path: str) -> bool:
+    """Whether a path is a symbolic link, so that the file may have another name."""
+    return not is_url(normalize(path)) and os.path.islink(path)
 
 
 def _real_path(path: str) -> str:

@@ -6,7 +6,7 @@ table with its earlier row ids and column ids. Options have no versions and do n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..catalog.read.reader import SnapshotReader
@@ -70,7 +70,7 @@ def roll_back(
     Raises:
         NotFoundError: the schema or table did not exist at that snapshot.
         StatementError: the name belongs to a view now, the table has another name now, or its schema was dropped.
-        LakeError: a file of that snapshot is missing from storage.
+        LakeError: a file of that snapshot is missing from storage, or the definition of a table or view is damaged.
         ConfigurationError: the lake is read-only.
     """
     if not dry_run:
@@ -121,6 +121,12 @@ class _Rollback:
             transaction.objects.drop_table(current)
         return self._restore(earlier)
 
+    def _require_definitions(self, schema: str | None, past: Collection[int]) -> None:
+        """Raise LakeError if an earlier definition is damaged: `relations` leaves it out, but its object was not created since."""
+        for name in self.reader.names(schema):
+            if name.relation_id not in past:
+                self.reader.by_id(name.relation_id)
+
     def everything(self, schema: str | None) -> Iterator[Outcome]:
         """Roll back all present and earlier objects of a schema, or of the lake. New objects are dropped first, to free their names."""
         transaction, touched = self.context.transaction, self._touched()
@@ -128,6 +134,7 @@ class _Rollback:
             transaction.declare_rollback(schema)
         current, earlier = transaction.relations(schema), self.reader.relations(schema)
         present, past = ({each.relation_id: each for each in relations} for relations in (current, earlier))
+        self._require_definitions(schema, past)
         yield from self._restore_schemas(schema)
         for relation_id, relation in present.items():
             if relation_id not in past:

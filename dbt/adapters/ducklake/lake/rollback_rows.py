@@ -19,7 +19,7 @@ from ..format.inlined_cells import converted, initial_value
 from ..format.objects import Column, Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.flushed import write_deletes
-from ..spark.arrow.restored import excluded_positions, new_path, require_file, restore_file, write_rows
+from ..spark.arrow.restored import Place, excluded_positions, new_place, require_file, restore_file, write_rows
 from ..spark.files import storage
 from ..spark.files.deletes import write_delete_file
 from .context import Context
@@ -104,11 +104,11 @@ def stage_difference(context: Context, earlier: Table, found: Difference, origin
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
     """
-    paths = [new_path(each.file.path, earlier.path) for each, _ in found.files_restored]
+    places = [new_place(each.file, earlier.path) for each, _ in found.files_restored]
     written: list[str] = []
     try:
         flush = _flush_inlined_deletes(context, earlier, found, written)
-        files = _restore_files(context, earlier, found, paths, written)
+        files = _restore_files(context, earlier, found, places, written)
         if original is not None:
             files = tuple(replace(file, partition_id=_new_partition_id(file.partition_id, original, earlier)) for file in files)
         inlined, more = _restore_inlined_rows(context, earlier, found, written)
@@ -123,25 +123,25 @@ def stage_difference(context: Context, earlier: Table, found: Difference, origin
         )
         context.transaction.restore_object(earlier, changes)
     except BaseException:
-        storage.remove([*paths, *written])
+        storage.remove([*(path for path, _ in places), *written])
         raise
 
 
 def _restore_files(
-    context: Context, earlier: Table, found: Difference, paths: Sequence[str], written: list[str]
+    context: Context, earlier: Table, found: Difference, places: Sequence[Place], written: list[str]
 ) -> tuple[RestoredFile, ...]:
     def restore(copied: EarlierFile, path: str) -> tuple[int, int]:
         return restore_file(copied.file, path, has_snapshot_ids=copied.has_snapshot_ids)
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = list(pool.map(restore, (each for each, _ in found.files_restored), paths))
+        sizes = list(pool.map(restore, (each for each, _ in found.files_restored), (path for path, _ in places)))
     files = []
-    for (copied, excluded), path, (size, footer) in zip(found.files_restored, paths, sizes, strict=True):
+    for (copied, excluded), (path, mapping), (size, footer) in zip(found.files_restored, places, sizes, strict=True):
         deletes = None
         if len(excluded):
             deletes = write_delete_file(path, 0, earlier.path, excluded, encrypted=context.catalog.encrypted)
             written.append(deletes.path)
-        file = replace(copied.as_written_file, path=path, size_bytes=size, footer_size=footer)
+        file = replace(copied.as_written_file, path=path, size_bytes=size, footer_size=footer, mapping=mapping)
         files.append(RestoredFile(file, copied.file.row_id_start, copied.partition_id, deletes))
     return tuple(files)
 

@@ -27,8 +27,9 @@ def read_changes(connection: Connection, table: Table, history: TableHistory, st
     """Return the plan for the snapshots from `start` through `end`; `table` is the definition at `end`."""
     delete_files = _delete_files(connection, table, end)
     inlined_deletes = _inlined_deletes(connection, table.table_id, end)
+    first_new = connection.scalar(select(func.max(t.snapshot.c.next_file_id)).where(t.snapshot.c.snapshot_id < start)) or 0
     with_deletes = {
-        *(file_id for file_id, files in delete_files.items() if any(_may_reach(row, start) for row in files)),
+        *(file_id for file_id, files in delete_files.items() if any(_may_reach(row, start, first_new) for row in files)),
         *(file_id for file_id, snapshots in inlined_deletes.items() if any(snapshot >= start for snapshot in snapshots.values())),
     }
     rows = _data_files(connection, table.table_id, start, end, with_deletes)
@@ -108,9 +109,13 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
     return by_file
 
 
-def _may_reach(row: Any, start: int) -> bool:
-    """Whether a delete file may have entries from snapshot `start` on; a flush can leave `partial_max` NULL."""
-    return bool(row.delete_begin_snapshot >= start or row.partial_max is None or row.partial_max >= start)
+def _may_reach(row: Any, start: int, first_new: int) -> bool:
+    """Whether a delete file may have entries from snapshot `start` on.
+
+    A flush can leave `partial_max` NULL; all files that were written from `start` on have ids of at least `first_new`.
+    """
+    newest = row.partial_max if row.partial_max is not None else start if row.delete_file_id >= first_new else 0
+    return bool(max(row.delete_begin_snapshot, newest) >= start)
 
 
 def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[int, dict[int, int]]:

@@ -100,8 +100,9 @@ def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, m
     added, removed, size = metrics.files(snapshot_id)
     if not CHANGES_OF_ROWS.isdisjoint(kinds):
         inserted = metrics.inserted(snapshot_id)
-    if not _DELETES.isdisjoint(kinds):
-        deleted = metrics.deleted(snapshot_id)
+        # Deletes of rows that the same snapshot adds are not logged, nor those of a clone.
+        if not _DELETES.isdisjoint(kinds) or metrics.rows_deleted[snapshot_id]:
+            deleted = metrics.deleted(snapshot_id)
     if Kind.MERGE_ADJACENT in kinds or Kind.INLINE_FLUSH in kinds:  # the files that these write begin at the snapshots of their rows
         added = removed = size = None
     return TableLogEntry(record, kinds, snapshot_id == first, inserted, deleted, added, removed, size)

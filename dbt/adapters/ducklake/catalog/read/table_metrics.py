@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.engine import Connection
 
 from ..store import tables as t
@@ -82,8 +82,8 @@ def read_table_metrics(connection: Connection, table_id: int, snapshots: Collect
     sums, key = partial(_sums, connection, snapshots), t.snapshot.c.snapshot_id
     kept = rows_with_ids(connection, select(key), key, (each - 1 for each in snapshots))
     found = TableMetrics(
-        merged_rows=_merged(connection, t.data_file, table_id),
-        merged_deletes=_merged(connection, t.delete_file, table_id),
+        merged_rows=Ranges(_merged(connection, t.data_file, table_id)),
+        merged_deletes=Ranges((*_merged(connection, t.delete_file, table_id), *_flushed(connection, table_id))),
         with_kept_predecessor=frozenset(row[0] + 1 for row in kept),
     )
     _add_files(found, sums, table_id)
@@ -127,11 +127,34 @@ def _add_inlined_deletes(found: TableMetrics, sums: _Sums, entries: Any) -> None
         found.rows_deleted[snapshot] -= count
 
 
-def _merged(connection: Connection, table: Any, table_id: int) -> Ranges:
-    """Return the snapshots between the begin and the newest snapshot of files with rows of several snapshots."""
+def _merged(connection: Connection, table: Any, table_id: int) -> Iterator[tuple[int, int]]:
+    """Yield the snapshots between the begin and the newest snapshot of each file with rows of several snapshots."""
     several = table.c.partial_max > table.c.begin_snapshot
     query = select(table.c.begin_snapshot, table.c.partial_max).where(table.c.table_id == table_id, several).distinct()
-    return Ranges((row[0], row[1]) for row in connection.execute(query))
+    yield from ((row[0], row[1]) for row in connection.execute(query))
+
+
+def _flushed(connection: Connection, table_id: int) -> Iterator[tuple[int, int]]:
+    """Yield the snapshots from the first deletes of each flushed file until it was written: a flush can leave `partial_max` NULL.
+
+    A file was written by the first snapshot whose `next_file_id` is greater than its id.
+    """
+    source, key = t.delete_file, t.snapshot.c.snapshot_id
+    is_later = or_(t.snapshot.c.next_file_id.is_(None), t.snapshot.c.next_file_id <= source.c.delete_file_id)
+    query = (
+        select(source.c.begin_snapshot, source.c.delete_file_id)
+        .outerjoin(t.snapshot, key == source.c.begin_snapshot)
+        .where(source.c.table_id == table_id, source.c.partial_max.is_(None), source.c.delete_count > 1, is_later)
+    )
+    later = connection.execute(query).all()
+    if later:
+        counters = select(key, t.snapshot.c.next_file_id).where(key >= min(row[0] for row in later)).order_by(key)
+        rows = connection.execute(counters).all()
+        ids: list[int] = [row[1] for row in rows]
+        for row in later:
+            begin, written = int(row[0]), bisect_right(ids, int(row[1]))
+            if written < len(rows) and begin < int(rows[written][0]) - 1:  # else all are deletes of `begin`
+                yield begin, int(rows[written][0]) - 1
 
 
 def _sums(

@@ -8,6 +8,7 @@ reader requests. `write_rows` writes former inlined rows that the catalog databa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...errors import LakeError, MissingFileError
-from ...format.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, WriteOptions, WrittenFile
+from ...format.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, MappedField, WriteOptions, WrittenFile
 from ...format.objects import SortField, Table
 from ...format.paths import data_file_name, with_separator
 from ...format.types import json_as_text
@@ -23,24 +24,42 @@ from ..files import storage
 from ..files.encrypted_files import read_columns
 from ..files.field_ids import read_schema, renumbered
 from ..files.footer_bytes import read_footer, replace_footer, stored_footer
+from ..files.locations import hive_directory
 from ..rows.deleted import entries
 from ..rows.positions import ascending
 from .write import arrow_table, write_arrow
 
 _FORMER_SNAPSHOT_ID = SNAPSHOT_ID_FIELD_ID - 1
 
+Place = tuple[str, tuple[MappedField, ...] | None]
+"""The path and the name mapping of a copy of a data file."""
 
-def new_path(path: str, table_path: str) -> str:
-    """Return a path for a copy of a data file.
+
+def new_place(file: DataFile, table_path: str) -> Place:
+    """Return the place of a copy of a data file.
 
     It is in the same directory if that is below the table's path, otherwise below the table's path in the same Hive directories.
+    Readers take the first directory with a key, so a key that the table's path has already gets another name.
     """
-    directory = path.rpartition("/")[0] + "/"
+    directory = file.path.rpartition("/")[0] + "/"
     table_directory = with_separator(table_path)
     if directory.startswith(table_directory):
-        return directory + data_file_name()
-    keys = [part for part in directory.split("/") if "=" in part]
-    return table_directory + "".join(f"{key}/" for key in keys) + data_file_name()
+        return directory + data_file_name(), file.mapping
+    if not any(field.is_partition for field in file.mapping or ()):
+        keys = [part for part in directory.split("/") if "=" in part]
+        return table_directory + "".join(f"{key}/" for key in keys) + data_file_name(), file.mapping
+    fields: list[MappedField] = []
+    for field in file.mapping or ():
+        if field.is_partition:
+            _, value = hive_directory(file.path, field.source_name)
+            key = field.source_name
+            while hive_directory(table_directory, key)[0] is not None:
+                key = f"_{key}"
+            table_directory += "" if value is None else f"{key}={value}/"
+            fields.append(replace(field, source_name=key))
+        else:
+            fields.append(field)
+    return table_directory + data_file_name(), tuple(fields)
 
 
 def require_file(file: DataFile) -> None:

@@ -55,7 +55,7 @@ def hive_value(path: str, key: str) -> str | None:
 
     As in DuckDB, the word NULL in any case is NULL, unless a letter of it is percent-encoded.
     """
-    value = _hive_directory(path, key)[1]
+    value = hive_directory(path, key)[1]
     return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" or fold(value) == "null" else unquote(value)
 
 
@@ -80,11 +80,14 @@ def hive_key(path: str, key: str) -> str | None:
 
     DuckDB finds the directory by exactly this name. Case and percent-encoding may differ from those of `key` if no name is equal to it.
     """
-    return _hive_directory(path, key)[0]
+    return hive_directory(path, key)[0]
 
 
-def _hive_directory(path: str, key: str) -> tuple[str | None, str | None]:
-    """Return the name and the value of the directory `key=value` as they are written; DuckDB takes the first of two with the same name."""
+def hive_directory(path: str, key: str) -> tuple[str | None, str | None]:
+    """Return the name and the value of the directory `key=value` of a path as they are written, or (None, None).
+
+    DuckDB takes the first of two directories with the same name.
+    """
     found: dict[str, str] = {}
     for part in re.split(r"[/\\]", path)[:-1]:
         name, _, value = part.partition("=")
