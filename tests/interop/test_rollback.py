@@ -380,7 +380,7 @@ def test_a_damaged_earlier_definition_is_an_error_and_drops_nothing(both: Both) 
         with pytest.raises(LakeError, match="the catalog is damaged"):
             both.session.execute(f"CALL ducklake_rollback('lake', {arguments})")
     assert last(both) == newest
-    assert {row[1] for row in both.session.execute("SHOW TABLES").fetch()} == {"t"}
+    assert {row[1] for row in both.session.execute("SHOW TABLES").fetch()} == {"t", "v"}
 
 
 def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
