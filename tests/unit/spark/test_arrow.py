@@ -12,7 +12,8 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DataError, StatementError
 from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_FIELD_ID, WriteOptions
-from dbt.adapters.ducklake.format.objects import PartitionField
+from dbt.adapters.ducklake.format.objects import Column, PartitionField, SortField
+from dbt.adapters.ducklake.spark.arrow.sorting import in_order
 from dbt.adapters.ducklake.spark.arrow.write import arrow_table, write_arrow
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer
@@ -63,6 +64,11 @@ def one(type_: str, value: object) -> object:
         ("map<string, double>", {"a": 1}, [("a", 1.0)]),
         ("struct<x int, y string>", {"y": 5}, {"x": None, "y": "5"}),
         ("struct<x int, y string>", (1, "a"), {"x": 1, "y": "a"}),
+        ("array<decimal(38,20)>", "[1.12345678901234567891]", [Decimal("1.12345678901234567891")]),
+        ("array<uint64>", "[12345678901234567890.0]", [Decimal(12345678901234567890)]),
+        ("array<json>", '[{"a": 1.5}]', ['{"a": 1.5}']),
+        ("array<string>", '[{"a": 1}, [true, null, "é"]]', ['{"a": 1}', '[true, null, "é"]']),
+        ("map<array<int>, int>", "[[[1], 2], [[2], 3]]", [([1], 2), ([2], 3)]),
     ],
 )
 def test_a_python_value_is_converted_to_the_type_of_the_column(type_: str, value: object, expected: object) -> None:
@@ -101,11 +107,27 @@ def test_a_python_value_is_converted_to_the_type_of_the_column(type_: str, value
         ("timestamptz", "9999999-01-01 00:00:00"),
         ("date", "9999999-01-01"),
         ("array<date>", '["9999999-01-01"]'),
+        ("string", "\ud800"),
+        ("array<string>", '["\\ud800"]'),
+        ("map<string, int>", "[[null, 1]]"),
+        ("map<int, int>", "[[1, 2], [1, 3]]"),
+        ("map<array<int>, int>", "[[[1], 2], [[1], 3]]"),
+        ("map<string, int>", '{"a": 1, "a": 2}'),
     ],
 )
 def test_the_error_for_a_value_that_does_not_fit_names_column_and_row(type_: str, value: object) -> None:
     with pytest.raises(DataError, match=r"column a, row 2: .* is not a"):
         arrow_table([(None,), (value,)], columns_of(f"a {type_}"))
+
+
+def test_rows_are_sorted_up_to_the_first_key_that_arrow_cannot_compare(caplog: pytest.LogCaptureFixture) -> None:
+    """Columns without a name, such as row ids, are not found by an expression."""
+    table = pa.table({"a": [3, 1, 2], "l": [[1], [2], [3]], "m": pa.array([[(1, 1)]] * 3, pa.map_(pa.int64(), pa.int64())), "": [3, 2, 1]})
+    columns = [*columns_of("a int", "l array<int>", "m map<int, int>"), Column(-1, "", "int64")]
+    assert in_order(table, columns, [SortField("a"), SortField("l")]).column("a").to_pylist() == [1, 2, 3]
+    for expression in ("l", "m", "(a % 2)"):
+        assert in_order(table, columns, [SortField(expression), SortField("a")]).column("a").to_pylist() == [3, 1, 2]
+        assert f"rows are not sorted by {expression}, which needs Spark" in caplog.text
 
 
 def test_rows_with_another_number_of_columns_are_refused() -> None:

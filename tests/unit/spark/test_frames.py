@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.ducklake.spark.rows.frames import with_spark_types
+from dbt.adapters.ducklake.spark.rows.frames import with_spark_types, without_empty_chunks
 
 NANOS, SECONDS = pa.timestamp("ns"), pa.timestamp("s")
 FAR = 10**15
@@ -21,6 +21,17 @@ def _nested(shape: str, timestamp: int) -> pa.Array:
         case "map":
             return pa.MapArray.from_arrays([0, 1], pa.array(["k"]), pair)
     return pair
+
+
+def test_empty_chunks_are_left_out_because_spark_stops_at_them() -> None:
+    table = pa.table({"a": list(range(10))})
+    empty = table.schema.empty_table()
+    joined = pa.concat_tables([empty, table.slice(0, 3), empty, table.slice(3), empty])
+    found = without_empty_chunks(joined)
+    assert found.equals(table)
+    assert [len(chunk) for chunk in found.column("a").chunks] == [3, 7]
+    assert without_empty_chunks(empty).schema == table.schema
+    assert without_empty_chunks(pa.table({})).num_columns == 0
 
 
 @pytest.mark.parametrize("shape", ["struct", "list", "map"])

@@ -224,7 +224,7 @@ _ROWS = (
         cell=Cell.TEXT, duckdb="DATE", postgres="varchar", inlined_kind="date", width=4, accepted_kinds=("date",),
         promotions=("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "variant")),
     LeafType("time", "time(6)", Encoding.TIME, unit_nanos=1000, written=("time", "time without time zone"), parameter="precision",
-        cell=Cell.TEXT, duckdb="TIME", postgres="time", inlined_kind="time(micros)", accepted_kinds=("time(millis)", "time(micros)")),
+        cell=Cell.TEXT, duckdb="TIME", postgres="time", inlined_kind="time(micros)", accepted_kinds=("time(micros)",)),
     LeafType("time_ns", "string", pattern=TIME_NANOS, written=("time_ns",),
         cell=Cell.TEXT, duckdb="TIME_NS", duckdb_file="VARCHAR", variously_stored=True),
     LeafType("timetz", "string", pattern=TIME_WITH_ZONE, written=("timetz", "time with time zone"), parameter="precision",

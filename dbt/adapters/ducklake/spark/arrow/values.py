@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from ...format.text_patterns import INTERVAL, UUID
 from ...format.timestamps import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
 from ...format.types import data_type_of, decimal_parameters, spark_name
 from ..values.arrow_types import arrow_type
+from .nested_values import Convert, json_text, map_entries, sequence, struct_fields
 
 _BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
@@ -31,7 +31,6 @@ _BOOLEANS = {
 _EXACT = Context(prec=100)
 _EPOCH = datetime(1970, 1, 1)
 
-Convert = Callable[[Any], Any]
 InZone = Callable[[datetime], datetime]
 """Returns a local time with the session's time zone."""
 
@@ -46,7 +45,7 @@ def array_of(values: Sequence[Any], column: Column, in_zone: InZone | None = Non
     if _is_plain(values, column.type):
         try:
             return pa.array(values, type_)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
             pass  # the loop below finds the value that does not fit
     convert = converter(column, in_zone)
     converted: list[Any] = []
@@ -57,11 +56,11 @@ def array_of(values: Sequence[Any], column: Column, in_zone: InZone | None = Non
             raise _misfit(column, row, value, str(error) if column.children else "") from error
     try:
         return pa.array(converted, type_)
-    except (pa.ArrowException, OverflowError):  # a value that is out of PyArrow's range
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):  # a value that PyArrow cannot store
         for row, (value, result) in enumerate(zip(values, converted, strict=True), 1):
             try:
                 pa.array([result], type_)
-            except (pa.ArrowException, OverflowError) as error:
+            except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
                 raise _misfit(column, row, value) from error
         raise
 
@@ -85,13 +84,13 @@ def converter(column: Column, in_zone: InZone | None = None) -> Convert:
     match column.type, column.children:
         case "list", (element,):
             inner = _nullable(converter(element, in_zone))
-            return lambda value: [inner(item) for item in _sequence(value)]
+            return lambda value: [inner(item) for item in sequence(value)]
         case "map", (key, entry):
             convert_key, convert_entry = converter(key, in_zone), _nullable(converter(entry, in_zone))
-            return lambda value: [(convert_key(k), convert_entry(v)) for k, v in _pairs(value)]
+            return lambda value: map_entries(value, convert_key, convert_entry)
         case "struct", children:
             fields = {child.name: _nullable(converter(child, in_zone)) for child in children}
-            return lambda value: _struct(value, fields)
+            return lambda value: struct_fields(value, fields)
     if column.type == "variant":
         return lambda value: _variant(value, column)
     leaf, parameters = leaf_type(column.type), decimal_parameters(column.type)
@@ -324,16 +323,11 @@ def _rounded(unit: int) -> Convert:
     return convert
 
 
-def _json(value: Any) -> str:
-    if isinstance(value, str):
-        json.dumps(json.loads(value), ensure_ascii=False).encode()  # half of a surrogate pair has no bytes
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, Mapping | list):
+        return json_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
@@ -343,29 +337,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return float_text(value) or "nan"
     return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _sequence(value: Any) -> list[Any]:
-    loaded = json.loads(value) if isinstance(value, str) else value
-    if isinstance(loaded, Mapping | str):
-        raise TypeError
-    return list(loaded)
-
-
-def _pairs(value: Any) -> list[tuple[Any, Any]]:
-    loaded = json.loads(value) if isinstance(value, str) else value
-    return list(loaded.items()) if isinstance(loaded, Mapping) else [(key, entry) for key, entry in loaded]
-
-
-def _struct(value: Any, fields: Mapping[str, Convert]) -> dict[str, Any]:
-    loaded = json.loads(value) if isinstance(value, str) else value
-    if isinstance(loaded, Mapping):
-        unknown = [name for name in loaded if name not in fields]
-        if unknown:
-            raise ValueError(f"there is no field {unknown[0]}")
-        return {name: convert(loaded.get(name)) for name, convert in fields.items()}
-    items = list(loaded)
-    return {name: convert(item) for (name, convert), item in zip(fields.items(), items, strict=True)}
 
 
 _BY_SPARK_TYPE: dict[str, Convert] = {
@@ -381,7 +352,7 @@ _BY_SPARK_TYPE: dict[str, Convert] = {
 _CONVERTERS: dict[str, Convert] = {
     "timestamp_ns": _nanos,
     "interval": _interval,
-    "json": _json,
+    "json": json_text,
     "uuid": _uuid,
     "geometry": _geometry,
 }

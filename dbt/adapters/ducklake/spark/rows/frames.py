@@ -80,8 +80,17 @@ def _from_arrow(spark: SparkSession, table: pa.Table) -> DataFrame:
     """Convert with an explicit schema, because Spark would read a timestamp without a time zone as one with a time zone."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    table = with_spark_types(table)
+    table = without_empty_chunks(with_spark_types(table))
     return spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+
+
+def without_empty_chunks(table: pa.Table) -> pa.Table:
+    """Return the table without empty chunks, because Spark ignores the rows after one."""
+    import pyarrow as pa
+
+    if not table.num_columns:
+        return table
+    return pa.Table.from_batches([batch for batch in table.to_batches() if batch.num_rows], table.schema)
 
 
 def with_spark_types(table: pa.Table) -> pa.Table:

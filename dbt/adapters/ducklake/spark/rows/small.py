@@ -62,7 +62,8 @@ def fetch_small(
         name = backquoted(column.name)
         source = types[column.name]
         wanted.append(name if is_unchanged(source, column) else conform(F.col(name), source, column))
-    frame = rows if wanted == [backquoted(name) for name in types] else select(rows, wanted)
+    plain = [each for each in wanted if isinstance(each, str)]  # a `Column` cannot be compared
+    frame = rows if len(plain) == len(wanted) and plain == [backquoted(name) for name in types] else select(rows, wanted)
     if at_most is None or at_most > limit:
         frame = limit_partitions(frame, limit + 1) if few_partitions else frame.limit(limit + 1)
     with data_errors():

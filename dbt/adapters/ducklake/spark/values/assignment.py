@@ -79,7 +79,7 @@ def failure(text: SparkColumn) -> SparkColumn:
 
 
 def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, column: str) -> SparkColumn:
-    if not _plain_cast_suffices(source.keyType, target.keyType):
+    if not same_type(source.keyType, target.keyType):
         value = F.transform_keys(value, lambda key, _: assigned(key, source.keyType, target.keyType, f"{column}.key"))
     if not _plain_cast_suffices(source.valueType, target.valueType):
         value = F.transform_values(value, lambda _, item: assigned(item, source.valueType, target.valueType, f"{column}.value"))
@@ -111,7 +111,8 @@ def _plain_cast_suffices(source: T.DataType, target: T.DataType) -> bool:
         case T.ArrayType(), T.ArrayType():
             return _plain_cast_suffices(source.elementType, target.elementType)
         case T.MapType(), T.MapType():
-            return _plain_cast_suffices(source.keyType, target.keyType) and _plain_cast_suffices(source.valueType, target.valueType)
+            # A cast of keys may make two of them equal, which only `transform_keys` notices.
+            return same_type(source.keyType, target.keyType) and _plain_cast_suffices(source.valueType, target.valueType)
         case T.StructType(), T.StructType():
             if len(source) != len(target) or _in_order(source, target) != source.fields:
                 return False
