@@ -349,12 +349,13 @@ def test_a_rollback_does_not_remove_the_added_files(both: Both, tmp_path: Path) 
         ({"a": pa.array([1], pa.int64()), "s": ["x"]}, "", DataError, "is int.64.; column a of main.t is int32"),
         ({"a": pa.array([None], pa.int32()), "s": ["x"]}, "", DataError, "column a is NOT NULL"),
         ({"s": ["x"]}, ", allow_missing => true", DataError, "column a is NOT NULL"),
+        ({"t": pa.array([1], pa.time32("ms"))}, ", allow_missing => true", DataError, r"is time\(millis\); column t of main.t is time"),
     ],
 )
 def test_the_error_names_what_does_not_fit(
     both: Both, tmp_path: Path, columns: dict[str, Any], arguments: str, error: type[DuckLakeError], text: str
 ) -> None:
-    both.spark("CREATE TABLE t (a INT NOT NULL, s STRING)")
+    both.spark("CREATE TABLE t (a INT NOT NULL, s STRING, t TIME)" if "t" in columns else "CREATE TABLE t (a INT NOT NULL, s STRING)")
     path = write(tmp_path / "f.parquet", **columns)
     with pytest.raises(error, match=text):
         both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}'{arguments})")

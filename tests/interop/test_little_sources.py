@@ -76,6 +76,13 @@ def test_a_source_whose_matches_only_spark_can_find_is_computed_once(
     assert both.rows("SELECT name, count(*) FROM t GROUP BY name") == [("new", 5), ("old", 3)]
 
 
+def test_columns_whose_values_are_checked_are_merged_here(both: Both, cached_sources: list[Any]) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT i AS id, uuid() AS u, '[1]'::JSON AS j FROM range(5) r(i)")
+    both.spark(UPSERT.format(source="(SELECT id, u, '[2]' AS j FROM t WHERE id = 3)"))
+    assert cached_sources == []
+    assert both.rows("SELECT id, CAST(j AS STRING) FROM t WHERE id IN (3, 4) ORDER BY id") == [(3, "[2]"), (4, "[1]")]
+
+
 @pytest.mark.parametrize("sent", [9, 10])
 def test_more_rows_than_are_fetched_are_merged_by_spark(
     both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], sent: int

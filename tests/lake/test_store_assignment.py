@@ -69,6 +69,21 @@ def test_a_value_of_another_type_is_an_error_of_the_statement(session: LakeSessi
             session.execute(f"INSERT INTO t {query}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("map<date, int>", "map(timestamp'2020-01-01 01:00:00', 1, timestamp'2020-01-01 02:00:00', 2)"),
+        ("map<decimal(5,2), int>", "map(1.001BD, 1, 1.002BD, 2)"),
+        ("array<map<int, int>>", "array(map('1', 1, '01', 2))"),
+    ],
+)
+def test_keys_that_a_cast_makes_equal_are_an_error(session: LakeSession, kind: str, value: str) -> None:
+    session.execute(f"CREATE TABLE t (a {kind})")
+    with pytest.raises(DuckLakeError, match=r"(?i)duplicate"):
+        session.execute(f"INSERT INTO t SELECT {value} FROM range(1)")
+    assert session.execute("SELECT count(*) FROM t").fetch() == [(0,)]
+
+
 STATEMENTS = {
     "update": f"UPDATE t SET a = {LARGE} WHERE id = 1",
     "update of a field": f"UPDATE t SET s.x = {LARGE}",

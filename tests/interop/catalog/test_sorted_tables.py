@@ -130,6 +130,15 @@ def values_in(session: LakeSession, name: str = "t") -> list[list[Any]]:
     return [[tuple(row.values()) for row in pq.read_table(file.path, partitioning=None).to_pylist()] for file in files]
 
 
+def test_a_table_that_is_sorted_by_a_list_can_be_flushed(session: LakeSession, duckdb_on: Connect) -> None:
+    with duckdb_on() as duck:
+        duck.execute("CREATE TABLE lists (l INTEGER[], i INTEGER); ALTER TABLE lists SET SORTED BY (l)")
+        duck.execute("CALL lake.set_option('data_inlining_row_limit', 10, table_name => 'lists')")
+        duck.execute("INSERT INTO lists VALUES ([2], 1), ([1], 2)")
+    session.execute("CALL flush_inlined_data()")
+    assert [[row[:2] for row in file] for file in values_in(session, "lists")] == [[([1], 2), ([2], 1)]]
+
+
 def test_seeds_are_written_in_order(session: LakeSession, duckdb_on: Connect) -> None:
     session.execute("CREATE TABLE t (a INT, b STRING) SORTED BY (b DESC NULLS FIRST, a)")
     rows = [(i % 7, None if i % 10 == 0 else f"k{i % 3}") for i in range(100)]
