@@ -13,7 +13,7 @@ from typing import TypeVar
 from ..errors import StatementError
 from ..format.identifiers import fold
 from .qualifiers import Qualifiers
-from .relation import NOT_AN_ALIAS, relation, relation_alias, relation_name
+from .relation import NOT_AN_ALIAS, cte_name, relation, relation_alias, relation_name
 from .scopes import Scope, outer_stars, select_stars
 from .tokens import Cursor, Kind, Source, words
 from .values import CURRENT_PLACE, VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, TimeTravel
@@ -246,16 +246,8 @@ class _Finder:
         recursive = cursor.peek(1).is_identifier and cursor.accept("RECURSIVE")
         begun = False
         while cursor.peek().is_identifier:
-            name = fold(cursor.peek().identifier)
-            cursor.position += 1
-            columns = cursor.copy()
-            columns.skip()
-            if cursor.at("(") and columns.at_any(("AS", "MAX", "(")):
-                cursor.skip()
-            if cursor.accept("MAX", "RECURSION", "LEVEL"):
-                cursor.skip()
-            cursor.accept("AS")
-            if not cursor.at("("):
+            name = cte_name(cursor)
+            if name is None:
                 cursor.position = start
                 return None
             self.scan(cursor.group(), ctes | {name} if recursive else ctes)

@@ -148,3 +148,19 @@ def relation_alias(cursor: Cursor) -> str | None:
     if cursor.at("("):
         cursor.group()
     return token.identifier
+
+
+def cte_name(cursor: Cursor) -> str | None:
+    """Parse `name [(columns)] [MAX RECURSION LEVEL n] [AS]` of a CTE, and return the folded name; None if no parentheses follow it."""
+    token = cursor.peek()
+    if not token.is_identifier:
+        return None
+    cursor.position += 1
+    columns = cursor.copy()
+    columns.skip()
+    if cursor.at("(") and columns.at_any(("AS", "MAX", "(")):
+        cursor.skip()
+    if cursor.accept("MAX", "RECURSION", "LEVEL"):
+        cursor.skip()
+    cursor.accept("AS")
+    return fold(token.identifier) if cursor.at("(") else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .references import references
+from .relation import cte_name
 from .tokens import QUERY_STARTS, Cursor, Kind, Source, Token, words
 from .values import Sql
 
@@ -71,10 +72,15 @@ def with_clause(cursor: Cursor) -> WithClause:
     If it belongs to a query, or there is none, the cursor does not move and the result is an empty clause.
     """
     start = cursor.position
-    if not cursor.at("WITH"):
+    if not cursor.accept("WITH"):
         return WithClause()
-    clause = cursor.upto(("INSERT", "UPDATE", "DELETE", "MERGE"))
-    if cursor.done or cursor.peek(-1).word != ")":
+    if cursor.peek(1).is_identifier:
+        cursor.accept("RECURSIVE")
+    while cte_name(cursor) is not None:
+        cursor.group()
+        if not cursor.accept(","):
+            break
+    if not cursor.at_any(("INSERT", "UPDATE", "DELETE", "MERGE")):
         cursor.position = start
         return WithClause()
-    return WithClause(clause.text)
+    return WithClause(cursor.source.slice(start, cursor.position))
