@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.sql.references import references
+from dbt.adapters.ducklake.sql.tokens import SKIPPED
 from dbt.adapters.ducklake.sql.values import Name, Reference, Sql, TimeTravel
 
 MARKS = {"«": ("»", "alias"), "‹": ("›", "plain"), "⟪": ("⟫", "enclosed"), "⟨": ("⟩", "qualifier")}
@@ -47,6 +48,23 @@ def test_names_are_found_at_their_positions(expected: str) -> None:
 def test_positions_are_correct_with_windows_line_ends_and_prefixes(expected: str) -> None:
     expected = "\r\n-- ünïcode 😀 from x\r\n" + expected.replace("\n", "\r\n")
     assert marked(references(ANY_MARK.sub("", expected))) == expected
+
+
+@pytest.mark.parametrize(
+    ("comment", "names"),
+    [
+        ("-- a\n", ["t"]),
+        ("-- a\r", ["t"]),
+        ("-- D:\\a\\\r\n", ["t"]),
+        ("-- D:\\a\n", ["t"]),
+        ("-- D:\\a\\\n", []),
+        ("-- D:\\a\\\n b\n", ["t"]),
+        ("-- a\\", []),
+    ],
+)
+def test_a_comment_ends_where_it_ends_in_spark(comment: str, names: list[str]) -> None:
+    assert [str(each.name) for each in references(f"select 1 {comment}from t\n").references] == names
+    assert (re.fullmatch(f"{SKIPPED}from t", f"{comment}from t") is not None) == bool(names)
 
 
 def test_names_are_unquoted() -> None:

@@ -169,6 +169,8 @@ DELETE = [
         "delete from t using u where u.i = t.i and t.x > 1",
         Delete(T, None, references("EXISTS (SELECT 1 FROM u where u.i = t.i and t.x > 1)")),
     ),
+    ("delete from t -- D:\\a\\\r\nwhere i = 2", Delete(T, None, Sql("i = 2"))),
+    ("delete from t -- a\rwhere i = 2", Delete(T, None, Sql("i = 2"))),
     ("delete from t a using (select 1 i) b where a.i = b.i", Delete(T, "a", Sql("EXISTS (SELECT 1 FROM (select 1 i) b where a.i = b.i)"))),
     (
         "delete from s.t using s.u where s.u.i = s.t.i",

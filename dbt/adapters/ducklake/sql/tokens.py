@@ -52,7 +52,7 @@ class Token(NamedTuple):
 
 _LEXER = re.compile(
     r"""\s*(?:
-      (?P<comment>--(?:\\\r?\n|[^\n])*)
+      (?P<comment>--(?:\\\n|[^\r\n])*)
     | (?P<block>/\*)
     | (?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
     | (?P<quoted>`(?:[^`]|``)*`)
@@ -65,7 +65,7 @@ _LEXER = re.compile(
 )
 QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
 """The words with which a query begins."""
-SKIPPED = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
+SKIPPED = r"(?:\s|--(?:\\\n|\\(?!\n)|[^\\\r\n])*(?:[\r\n]|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
 """A regular expression for white space and comments, for statements whose words are not SQL."""
 _KINDS = {kind.value: kind for kind in Kind}
 _BLOCK = re.compile(r"/\*|\*/")
