@@ -55,6 +55,14 @@ def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
     return _with_places(rest.text, rest, rest.peek().start, outer)
 
 
+def names_in_from(text: str) -> set[str]:
+    """Return what each relation of a FROM clause, without the keyword, is called in the rest of its query, in folded case."""
+    source = Source(f"SELECT 1 FROM {text}")
+    finder = _Finder(source)
+    finder.scan(Cursor(source), frozenset())
+    return finder.scopes[0].called()
+
+
 def _with_places(text: str, cursor: Cursor, begin: int, outer: Iterable[Name]) -> Sql:
     """Return the text of a cursor, which begins at a position of its source, with the names in it."""
     if cursor.done:
@@ -270,8 +278,17 @@ class _Finder:
             self._parenthesized(cursor, ctes, bare)
         elif cursor.at("VALUES") and cursor.peek(1).word != "." and cursor.peek(1).kind not in (Kind.QUOTED, Kind.END):
             self._values(cursor, ctes)
+        elif relation(cursor.copy()) is None:
+            self._function_or_file(cursor.copy())
         else:
             self._add(cursor, ctes)
+
+    def _function_or_file(self, ahead: Cursor) -> None:
+        """Note the alias of a function of Spark or a file; its name and arguments are scanned as an expression."""
+        if relation_name(ahead):
+            if ahead.at("("):
+                ahead.skip()
+            self._alias(ahead)
 
     def _is_keyword_before_relation(self, cursor: Cursor) -> bool:
         """Whether LATERAL or STREAM is a keyword, because a relation follows it."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from ..errors import StatementError
 from ..format.identifiers import fold
 from .columns import transform
-from .references import piece, references
-from .relation import may_be_alias, relation
+from .references import names_in_from, piece, references
+from .relation import may_be_alias
 from .tokens import QUERY_STARTS, Cursor, Source, words
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
@@ -197,11 +197,11 @@ def delete(cursor: Cursor, ctes: WithClause) -> Delete:
     if not cursor.accept("USING"):
         return Delete(name, given, where(cursor, outer, ctes))
     sources = cursor.upto(("WHERE",))
-    found = relation(sources.copy())
-    if found is not None and fold(found.alias or found.reference.name.parts[-1]) == fold(given or name.parts[-1]):
-        raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
     condition = "" if cursor.done else f" {cursor.text}"
-    return Delete(name, given, ctes.into(references(f"EXISTS (SELECT 1 FROM {sources.text}{condition})", outer)))
+    matches = references(f"EXISTS (SELECT 1 FROM {sources.text}{condition})", outer)
+    if fold(given or name.parts[-1]) in names_in_from(sources.text):
+        raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
+    return Delete(name, given, ctes.into(matches))
 
 
 def truncate(cursor: Cursor) -> Truncate:

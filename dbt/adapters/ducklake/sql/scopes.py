@@ -21,7 +21,7 @@ class Scope:
     parent: Scope | None
     references: list[Reference] = field(default_factory=list)
     other_names: list[str] = field(default_factory=list)
-    """The folded names of the relations that are not references: CTEs, and aliases of subqueries."""
+    """The folded names of the relations that are not references: CTEs, and aliases of subqueries, functions and files."""
     dotted_names: list[DottedName] = field(default_factory=list)
     shown_with_whole_name: set[int] = field(default_factory=set)
     """The starts of the references that get their whole name as the alias, because another relation has their last part as its name."""
@@ -79,6 +79,11 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+    def called(self) -> set[str]:
+        """Return what each relation of the SELECT is called in the user's text, folded."""
+        names = (self.groups.get(each.start) or self.aliases.get(each.start) or each.name.parts[-1] for each in self.references)
+        return {*map(fold, names), *self.other_names}
 
     def names(self) -> list[tuple[str, Reference | None]]:
         """Return what each relation is called in the text for Spark, folded, with its reference if it is one."""
