@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from sqlglot import exp
@@ -34,7 +34,8 @@ _MAX_DIGITS = 38
 _EXACT = Context(prec=200)
 _NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
 _EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
-_INTEGER_CASTS = {exp.DType.INT: 31, exp.DType.BIGINT: 63}
+_INTEGER_CASTS = {exp.DType.INT: (31, 10), exp.DType.BIGINT: (63, 20)}
+"""Type → (bits of its values, digits of the decimal to which Spark converts it)."""
 _TIMESTAMP_CASTS = {
     exp.DType.DATE: "date",
     exp.DType.TIMESTAMP: "instant",
@@ -51,6 +52,8 @@ class Constant:
 
     kind: str
     value: Decimal | float | str | bool
+    digits: int = 0
+    """The least number of digits before the decimal point in the type that Spark gives the constant."""
 
 
 def constant(node: exp.Expr, source: str) -> Constant | None:
@@ -60,7 +63,8 @@ def constant(node: exp.Expr, source: str) -> Constant | None:
         inner = constant(node.this, source)
         if inner is None or isinstance(inner.value, str | bool):
             return None
-        return Constant(inner.kind, -inner.value)
+        negated = inner.value.copy_negate() if isinstance(inner.value, Decimal) else -inner.value  # `-` rounds to 28 digits
+        return replace(inner, value=negated)
     if isinstance(node, exp.Boolean):
         return Constant("boolean", bool(node.this))
     if isinstance(node, exp.Literal):
@@ -76,10 +80,11 @@ def _cast(node: exp.Cast, source: str) -> Constant | None:
         if node.to.this == exp.DType.TEXT:
             return text
         return None if kind is None or text is None or not _timestamp(text.value) else Constant(kind, text.value)
-    bits, number = _INTEGER_CASTS.get(node.to.this), _number(node.this.name)
-    if bits is None or number is None or not isinstance(number.value, Decimal) or number.value != number.value.to_integral_value():
+    type_, number = _INTEGER_CASTS.get(node.to.this), _number(node.this.name)
+    if type_ is None or number is None or not isinstance(number.value, Decimal) or number.value != number.value.to_integral_value():
         return None
-    return number if number.value < 2**bits else None
+    bits, digits = type_
+    return replace(number, digits=digits) if number.value < 2**bits else None
 
 
 def _text(value: str, source: str) -> Constant | None:
@@ -93,7 +98,9 @@ def _text(value: str, source: str) -> Constant | None:
 
 def _number(text: str) -> Constant | None:
     if _NUMBER.fullmatch(text):
-        return Constant("number", Decimal(text))
+        value = Decimal(text)
+        fitting = [digits for bits, digits in _INTEGER_CASTS.values() if text.isdecimal() and value < 2**bits]
+        return Constant("number", value, fitting[0] if fitting else 0)  # Spark takes fewer digits for a literal, but not everywhere
     return Constant("double", float(text)) if _EXPONENT.fullmatch(text) else None
 
 
@@ -119,7 +126,7 @@ def comparable(column: Column, constants: Sequence[Constant]) -> bool:
     for each in constants:
         _, written, exponent = Decimal(str(each.value)).as_tuple()
         own = max(-int(exponent), 0)
-        scale, whole = max(scale, own), max(whole, len(written) - own)
+        scale, whole = max(scale, own), max(whole, len(written) - own, each.digits)
     return whole + scale <= _MAX_DIGITS
 
 
