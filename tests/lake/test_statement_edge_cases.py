@@ -246,6 +246,21 @@ class TestAlter:
             assert not now.find("main", "d").columns[0].nullable
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM t WHERE id = 1 y",
+        "UPDATE t SET name = 'x' WHERE id = 1 y",
+        "INSERT INTO t REPLACE WHERE id = 1 y SELECT 1, 'x'",
+        "MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id y WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_a_word_after_a_condition_is_a_syntax_error(lake: LakeSession, statement: str) -> None:
+    with pytest.raises(StatementError, match=r"(?i)syntax"):
+        lake.execute(statement)
+    assert len(rows(lake, "SELECT * FROM t")) == 5
+
+
 def test_a_dollar_with_braces_is_text(lake: LakeSession) -> None:
     """Spark would replace `${x}` by a setting, also in names and text literals."""
     lake.execute("SET x = 1")

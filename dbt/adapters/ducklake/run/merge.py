@@ -84,7 +84,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         source,
         target_alias,
         source_alias,
-        condition,
+        f"({condition}\n)",  # Spark would take a word after the condition for an alias
         keys,
         only_compares=only_compares(condition) and not changes_meaning(texts, (target_alias, source_alias), names_of_columns),
         only_keys=only_equal_keys(condition, keys),

@@ -89,7 +89,7 @@ def run_update(env: Environment, statement: Update) -> Result:
     alias = target.side.alias
     scan, within = _scan(target, statement.condition, [each.value for each in statement.assignments])
     values = assigned_values(target, statement.assignments, target.spark_text)
-    condition = None if statement.condition is None else target.spark_text(statement.condition)
+    condition = None if statement.condition is None else f"({target.spark_text(statement.condition)}\n)"  # a word after it is no alias
     columns = [
         f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
         for column in target.table.columns
@@ -121,7 +121,7 @@ def run_truncate(env: Environment, statement: Truncate) -> Result:
 
 def _delete_where(target: Target, condition: Sql) -> RowCounts:
     scan, within = _scan(target, condition)
-    text = target.spark_text(condition)
+    text = f"({target.spark_text(condition)}\n)"  # Spark would take a word after the condition for an alias
     return delete(target.context, target.table, scan, lambda rows: rows.alias(target.side.alias).where(text), within)
 
 
