@@ -51,6 +51,17 @@ def test_a_natural_join_does_not_compare_virtual_columns(filled: Both) -> None:
         filled.spark("SELECT rowid FROM t NATURAL JOIN u")
 
 
+def test_a_name_in_a_subquery_adds_no_column_to_a_pivot(filled: Both) -> None:
+    filled.spark("CREATE TABLE p (id INT, k STRING, v INT)")
+    filled.spark("INSERT INTO p VALUES (1, 'a', 10)")
+    filled.spark("INSERT INTO p VALUES (1, 'b', 20)")
+    inside = "id IN (SELECT a FROM t WHERE filename LIKE '%')"
+    assert filled.rows(f"SELECT id, a, b FROM p PIVOT (sum(v) FOR k IN ('a' AS a, 'b' AS b)) WHERE {inside}") == []
+    filled.spark("INSERT INTO t VALUES (1, 'x')")
+    assert filled.rows(f"SELECT id, a, b FROM p PIVOT (sum(v) FOR k IN ('a' AS a, 'b' AS b)) WHERE {inside}") == [(1, 10, 20)]
+    assert filled.rows(f"SELECT count(*) FROM p AS q (id, k, w) WHERE {inside}") == [(2,)]
+
+
 def test_conditions_of_changes_can_use_virtual_columns(filled: Both) -> None:
     filled.spark("DELETE FROM t WHERE rowid = 0")
     filled.spark("UPDATE t SET s = concat('row ', rowid) WHERE t.rowid >= 4")

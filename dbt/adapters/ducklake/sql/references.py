@@ -13,7 +13,7 @@ from typing import TypeVar
 from ..errors import StatementError
 from ..format.identifiers import fold
 from .qualifiers import Qualifiers
-from .relation import NOT_AN_ALIAS, cte_name, relation, relation_alias, relation_name
+from .relation import NOT_AN_ALIAS, cte_name, ends_expression, relation, relation_alias, relation_name
 from .scopes import Scope, outer_stars, select_stars
 from .tokens import Cursor, Kind, Source, words
 from .values import CURRENT_PLACE, VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, TimeTravel
@@ -30,7 +30,6 @@ _SET_OPERATIONS = words("UNION EXCEPT MINUS SETMINUS INTERSECT")
 _ENDS_FILTERS = words("SELECT GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE QUALIFY")
 _NATURAL_JOINS = words("JOIN INNER CROSS LEFT RIGHT FULL SEMI ANTI OUTER")
 _AFTER_QUERY = _SET_OPERATIONS | words("ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW |>")
-_BEFORE_BARE_ALIAS = words(") ] END")
 _BEFORE_STAR = words("SELECT DISTINCT ALL , (")
 _FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
@@ -181,6 +180,8 @@ class _Finder:
             self._scope.filters = False
         if token.word == "SELECT":
             self._scope.selects = True
+        elif token.word in ("PIVOT", "UNPIVOT"):
+            self._scope.reshapes = True
         elif token.word == "NATURAL" and after in _NATURAL_JOINS:
             self._scope.joins_naturally = True
         elif token.word == "*":
@@ -189,8 +190,9 @@ class _Finder:
                 self._scope.stars.append(((), cursor.position))
         elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and after != "(":
             name = fold(token.identifier)
-            if before == "AS" or (query and before in _BEFORE_BARE_ALIAS):
-                if query and fold(cursor.peek(-2).text) != name:
+            if before == "AS" or (query and ends_expression(cursor.peek(-1), cursor.peek(-2))):
+                named = cursor.peek(-2 if before == "AS" else -1)
+                if query and fold(named.identifier) != name:
                     self._scope.defined.add(name)
             elif self._scope.filters or name not in self._scope.defined:
                 self._scope.add_virtual_column(name)
@@ -310,6 +312,7 @@ class _Finder:
             self._scope = enclosing
             grouped = [each.start for each in enclosing.references[known:]]
         if self._alias(cursor):
+            enclosing.reshapes = enclosing.reshapes or (bool(grouped) and cursor.peek(-1).word == ")")
             enclosing.groups.update(dict.fromkeys(grouped, enclosing.other_names[-1]))
 
     def _begins_with_relation(self, inside: Cursor) -> bool:
@@ -359,6 +362,7 @@ class _Finder:
             cursor.position = found.after
         elif found.alias is not None:
             self._scope.aliases[reference.start] = found.alias
+            self._scope.reshapes = self._scope.reshapes or cursor.peek(-1).word == ")"  # a list of columns
         self._scope.references.append(reference)
         return True
 

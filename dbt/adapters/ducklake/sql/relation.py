@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..format.identifiers import fold
 from .timetravel import time_travel
-from .tokens import QUERY_STARTS, Cursor, Kind, words
+from .tokens import BEFORE_OPERAND, QUERY_STARTS, Cursor, Kind, Token, words
 from .values import Name, Reference
 
 _NOT_A_NAME = words(
@@ -29,6 +29,11 @@ _ENDS_RELATION = {
     "CHANGES": words("FROM"),
 }
 """Words that cannot be an alias without AS or quotes if one of these words follows: clauses of Spark 4.3 after a relation."""
+_BEFORE_EXPRESSION = BEFORE_OPERAND | words(
+    "SELECT DISTINCT BY ON HAVING QUALIFY WHEN THEN ELSE CASE INTERVAL LIMIT OFFSET SET VALUES TABLE USING RETURN EXTEND AGGREGATE DROP",
+    "DISTANCE SIMILARITY",
+)
+"""Words that no expression can end with: a name after one of them is not an alias."""
 _FILE_FORMATS = words("parquet csv json orc text avro xml binaryfile delta iceberg hudi")
 _PATH_CHARACTER = re.compile(r"[/\\:.*]")
 """With such a character, `x` in `` parquet.`x` `` is the path of a file; without it, a table in a schema `parquet`."""
@@ -164,3 +169,10 @@ def cte_name(cursor: Cursor) -> str | None:
         cursor.skip()
     cursor.accept("AS")
     return fold(token.identifier) if cursor.at("(") else None
+
+
+def ends_expression(last: Token, before: Token) -> bool:
+    """Whether an expression may end with the token `last`, which follows `before`, so that a name after it is its alias."""
+    if last.kind is Kind.WORD:
+        return before.word == "." or last.word not in _BEFORE_EXPRESSION
+    return last.word in (")", "]") or last.kind in (Kind.STRING, Kind.NUMBER, Kind.QUOTED)

@@ -9,16 +9,12 @@ from ..format.identifiers import fold
 from .columns import transform
 from .references import names_in_from, piece, references
 from .relation import may_be_alias
-from .tokens import QUERY_STARTS, Cursor, Source, words
+from .tokens import BEFORE_OPERAND, QUERY_STARTS, Cursor, Source
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
 
 _ALSO_COLUMNS = ("VALUES", "MAP", "REDUCE")
 """The words in `QUERY_STARTS` that may also name a column or a function."""
-_BEFORE_OPERAND = words(
-    "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
-)
-"""Words and symbols that an expression cannot end with, so that an operand follows."""
 
 
 def alias(cursor: Cursor) -> str | None:
@@ -103,7 +99,7 @@ def _is_in_expression(cursor: Cursor, start: int) -> bool:
     before = [source.token(index).word if index >= start else "" for index in (position - 1, position - 2, position - 3)]
     if cursor.at("FROM"):
         return before[:2] == ["DISTINCT", "IS"] or before == ["DISTINCT", "NOT", "IS"]
-    return cursor.at_any(_ALSO_COLUMNS) and (position == start or before[0] in _BEFORE_OPERAND)
+    return cursor.at_any(_ALSO_COLUMNS) and (position == start or before[0] in BEFORE_OPERAND)
 
 
 def _partition(cursor: Cursor) -> tuple[PartitionTarget, ...]:

@@ -31,6 +31,10 @@ class Scope:
     """(qualifier, index of the token) of each `*` that shows columns."""
     virtual: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
     """The qualifiers, which may be empty, of the virtual columns named in this SELECT and its subqueries."""
+    own_virtual: set[str] = field(default_factory=set)
+    """The virtual columns that this SELECT itself names without a qualifier, not its subqueries."""
+    reshapes: bool = False
+    """Whether its FROM has a PIVOT, an UNPIVOT or an alias with a list of columns, to whose result another column of a relation matters."""
     defined: set[str] = field(default_factory=set)
     """The names of virtual columns that the SELECT gave to expressions so far; later they mean these expressions."""
     filters: bool = False
@@ -44,9 +48,10 @@ class Scope:
 
     def add_virtual_column(self, name: str, qualifier: tuple[str, ...] = ()) -> None:
         """Record a virtual column, which may belong to this SELECT or to an enclosing one."""
-        self.virtual.setdefault(name, set()).add(qualifier)
-        if self.parent is not None:
-            self.parent.add_virtual_column(name, qualifier)
+        if not qualifier:
+            self.own_virtual.add(name)
+        for scope in self.enclosing():
+            scope.virtual.setdefault(name, set()).add(qualifier)
 
     def final_references(self) -> list[Reference]:
         """Return the references with their final aliases and virtual columns."""
@@ -57,8 +62,17 @@ class Scope:
         """Return a reference with the virtual columns that may belong to it."""
         name = self.groups.get(reference.start) or self.aliases.get(reference.start) or reference.alias or reference.name.parts[-1]
         called = replace(reference, called=name)
-        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(can_qualify(each, called) for each in self.virtual.get(name, ())))
+        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(can_qualify(each, called) for each in self._qualifiers_of(name)))
         return replace(called, virtual=wanted, joined_naturally=self.joins_naturally) if wanted else reference
+
+    def _qualifiers_of(self, name: str) -> set[tuple[str, ...]]:
+        """Return the qualifiers of a virtual column that may mean a relation of this SELECT.
+
+        An unqualified name in a subquery most likely means a relation of the subquery. It does not count where the column would change
+        the result of this SELECT.
+        """
+        inherited = name not in self.own_virtual and (self.reshapes or self.joins_naturally)
+        return self.virtual.get(name, set()) - ({()} if inherited else set())
 
     def with_distinct_aliases(self) -> list[Reference]:
         """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""

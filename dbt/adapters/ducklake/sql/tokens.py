@@ -65,6 +65,10 @@ _LEXER = re.compile(
 )
 QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
 """The words with which a query begins."""
+BEFORE_OPERAND = words(
+    "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
+)
+"""Words and symbols that an expression cannot end with, so that an operand follows."""
 SKIPPED = r"(?:\s|--(?:\\\n|\\(?!\n)|[^\\\r\n])*(?:[\r\n]|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
 """A regular expression for white space and comments, for statements whose words are not SQL."""
 _KINDS = {kind.value: kind for kind in Kind}
