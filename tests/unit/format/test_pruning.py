@@ -210,6 +210,13 @@ def test_conditions_that_a_bucket_cannot_decide() -> None:
     assert excluded_by_partition(point("5"), [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
     for type_name in ("uint32", "decimal(20,0)"):  # DuckDB's buckets of these types may be wrong
         assert not excluded_by_partition(point("5"), [KeyValue(1, "bucket(4)", "9")], type_name, retyped=False)
+    for type_name, text in (
+        ("int64", "99999999999999999999"),
+        ("int32", "-9223372036854775809"),
+        ("decimal(18,2)", "99999999999999999999.00"),
+    ):
+        assert not excluded_by_partition(point(text), [KeyValue(1, "bucket(4)", "9")], type_name, retyped=False), "no number of 64 bits"
+    assert excluded_by_partition(point("-9223372036854775808"), [KeyValue(1, "bucket(4)", "9")], "int64", retyped=False)
     mixed = ColumnFilter(1, (ColumnRange(1, "5", "5"), ColumnRange(1, "7", None)))
     assert not excluded_by_partition(mixed, [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from .buckets import bucket, is_reliable
 from .files import ColumnFilter, ColumnRange, ColumnStats
@@ -24,6 +24,7 @@ from .statistics import Value, decode, encode_plain, is_empty, outside
 from .timestamps import DAY_NANOS, days_from_civil
 from .types import decimal_parameters
 
+_EXACT = Context(prec=80)
 _HOUR_NANOS = DAY_NANOS // 24
 _CALENDAR_PARTS = ("year", "month", "day", "hour")
 _EXACT_TEXTS = (Encoding.BOOLEAN, Encoding.INTEGER, Encoding.DECIMAL, Encoding.DATE)
@@ -106,9 +107,10 @@ def _point(range_: ColumnRange, type_name: str) -> Value | None:
     value = decode(type_name, range_.low)
     parameters = decimal_parameters(type_name)
     if parameters is not None and value is not None and not isinstance(value, bytes):
-        scaled = Decimal(value).scaleb(parameters[1])
-        return int(scaled) if scaled == int(scaled) else None
-    return None if isinstance(value, Decimal) else value
+        scaled = Decimal(value).scaleb(parameters[1], _EXACT)
+        value = int(scaled) if scaled == int(scaled) else None
+    is_too_long = isinstance(value, int) and not -(2**63) <= value < 2**63  # no value of a file equals it
+    return None if is_too_long or isinstance(value, Decimal) else value
 
 
 def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
