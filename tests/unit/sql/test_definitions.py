@@ -182,6 +182,8 @@ DEFAULTS: list[tuple[str, Default | None]] = [
     ('"x"', Default("x")),
     ("'a' 'b'", Default("ab")),
     ("''", Default("")),
+    (r"'D:\700 \101\177\200'", Default("D:700 A\x7f200")),
+    (r"'\uD83D\uDE00\u00e9\U0001F600 \uD83D'", Default("😀é😀 ?")),
     ("date '2020-01-01'", Default("2020-01-01")),
     ("timestamp '2020-01-01 00:00:00'", Default("2020-01-01 00:00:00")),
     ("null", None),
@@ -196,6 +198,7 @@ DEFAULTS: list[tuple[str, Default | None]] = [
 ]
 
 REFUSED = [
+    (r"comment on table t is '\U00110000'", r"\\U00110000 is no character"),
     ("alter table t add column a int primary key", "PRIMARY is not supported here"),
     ("alter table t add column (a int check (a > 1))", "CHECK is not supported here"),
     ("create table t (a int generated always as (b + 1))", "DuckLake has no generated or identity column"),

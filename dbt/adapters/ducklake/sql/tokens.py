@@ -6,6 +6,7 @@ A token has its position in the text, so that parts of the text can be copied as
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection
 from enum import Enum
 from typing import NamedTuple
@@ -73,7 +74,7 @@ SKIPPED = r"(?:\s|--(?:\\\n|\\(?!\n)|[^\\\r\n])*(?:[\r\n]|$)|/\*(?:[^*]|\*(?!/))
 """A regular expression for white space and comments, for statements whose words are not SQL."""
 _KINDS = {kind.value: kind for kind in Kind}
 _BLOCK = re.compile(r"/\*|\*/")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[01][0-7]{2}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _PAIRS = {")": "(", "]": "["}
 
@@ -125,7 +126,11 @@ def _end_of_block(text: str, start: int) -> int:
 
 
 def string_value(literal: str) -> str:
-    """Return the value of one string literal of Spark."""
+    """Return the value of one string literal of Spark.
+
+    Raises:
+        StatementError: an escape is no character.
+    """
     if literal[0] == "$":
         tag = literal[: literal.index("$", 1) + 1]
         return literal[len(tag) : -len(tag)]
@@ -136,12 +141,18 @@ def string_value(literal: str) -> str:
     def unescape(found: re.Match[str]) -> str:
         code = found.group(1)
         if code[0] in "uU" and len(code) > 1:
+            if int(code[1:], 16) > sys.maxunicode:
+                raise StatementError(f"\\{code} is no character: the last one is \\U0010FFFF")
             return chr(int(code[1:], 16))
         if len(code) == 3:
             return chr(int(code, 8))
         return _ESCAPED.get(code, code)
 
-    return _ESCAPE.sub(unescape, literal[1:-1].replace(quote * 2, quote))
+    value = _ESCAPE.sub(unescape, literal[1:-1].replace(quote * 2, quote))
+    if value.isascii():
+        return value
+    joined = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")  # \uD83D\uDE00 is one character
+    return joined.encode(errors="replace").decode()  # half a character is `?`, as in Spark
 
 
 class Source:
