@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.format.objects import Default
 from dbt.adapters.ducklake.format.types import parse_type
-from dbt.adapters.ducklake.plan.defaults import stored_default
+from dbt.adapters.ducklake.plan.defaults import stored_default, typed_default
 from dbt.adapters.ducklake.sql.parse import parse
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import (
@@ -149,7 +149,7 @@ ALTER: list[tuple[str, Alteration]] = [
     ("add a int, b string comment 'x'", AddColumns((((), col("a", "int")), ((), col("b", "string", comment="x"))))),
     (
         "add columns (a int default 5, s.`b` string not null)",
-        AddColumns((((), col("a", "int", default=Default("5"))), (("s",), col("b", "string", False)))),
+        AddColumns((((), col("a", "int", default=Default("5", "expression", "spark"))), (("s",), col("b", "string", False)))),
     ),
     ("add column if not exists a int", AddColumns((((), col("a", "int")),), if_not_exists=True)),
     ("add column a.element.b int", AddColumns(((("a", "element"), col("b", "int")),))),
@@ -264,8 +264,29 @@ def test_alterations(text: str, expected: Alteration) -> None:
 def test_defaults_are_stored_as_ducklake_stores_them(text: str, expected: Default | None, behind: str) -> None:
     statement = parse(f"create table t (a int default {text}{behind}, b int)")
     assert isinstance(statement, CreateTable)
-    assert stored_default(statement.columns[0].default) == expected
+    default = statement.columns[0].default
+    assert stored_default(default and typed_default(default, "int32")) == expected
     assert len(statement.columns) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5", Default("5")),
+        ("-30", Default("-30")),
+        ("'007'", Default("007")),
+        ("007", Default("007", "expression")),
+        ("1e2", Default("1e2", "expression")),
+        ("1.50", Default("1.50", "expression")),
+        ("TIMESTAMP '2020-01-01'", Default("CAST('2020-01-01' AS TIMESTAMPTZ)", "expression")),
+    ],
+)
+def test_an_unquoted_default_of_a_string_column_has_the_string_of_its_value(text: str, expected: Default) -> None:
+    statement = parse(f"alter table t alter column a set default {text}")
+    assert isinstance(statement, AlterTable)
+    assert isinstance(statement.action, SetDefault)
+    assert statement.action.default is not None
+    assert stored_default(typed_default(statement.action.default, "varchar")) == expected
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)

@@ -11,10 +11,14 @@ from ..format.initial_defaults import initial_literal
 from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Column, Default
 from ..format.types import data_type_of, spark_name
+from ..sql.columns import unquoted_literal
 from ..translate.dialects import to_duckdb, to_spark
 
 _NUMBERS = (Encoding.INTEGER, Encoding.HUGE, Encoding.FLOAT, Encoding.DECIMAL)
 _NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+"""Integers that Spark converts to strings as they are written."""
 
 
 def default_sql(column: Column) -> str:
@@ -65,6 +69,14 @@ def default_ddl(column: Column, default: Default) -> str:
         return _expression_sql(column, default, "only DuckDB can set it")
     is_number = leaf_type(column.type).encoding in _NUMBERS and _NUMBER.fullmatch(default.text)
     return default.text if is_number else spark_literal(default.text)
+
+
+def typed_default(default: Default, type_name: str) -> Default:
+    """Return a default of a column of a type. A number, date or timestamp without quotes is a literal, unless its string may differ."""
+    if default.kind == "literal" or (leaf_type(type_name).is_text and not _INTEGER.fullmatch(default.text)):
+        return default
+    text = unquoted_literal(default.text)
+    return default if text is None else Default(text)
 
 
 def stored_default(default: Default | None) -> Default | None:

@@ -15,7 +15,7 @@ from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Default
 from ..format.types import DataType, Field, assign_ids, spark_name
 from ..lake.context import Context
-from ..plan.defaults import stored_default
+from ..plan.defaults import stored_default, typed_default
 from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.view import Settings
 from ..spark.arrow.values import converter, local_time
@@ -43,6 +43,7 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
     if default is None:
         return None
     column = assign_ids([Field(name, type_)], 1)[0]
+    default = typed_default(default, column.type)
     if default.kind == "literal":
         _require_value(column, type_, default.text)
         default = _in_utc(env, column, default)

@@ -6,7 +6,7 @@ from ..errors import StatementError
 from ..format.constraints import CHECK, FOREIGN_KEY, PRIMARY_KEY, UNIQUE, Constraint
 from ..format.objects import Default
 from ..format.types import parse_type
-from .tokens import Cursor, Kind, syntax_error, words
+from .tokens import Cursor, Kind, Source, syntax_error, words
 from .values import ColumnDefinition, PartitionKey, SortKey
 
 AFTER_TYPE = words(
@@ -107,7 +107,7 @@ def _default_text(item: Cursor) -> Cursor:
 
 
 def default_value(value: Cursor) -> Default | None:
-    """Return a default: the plain text of a literal, or an expression in Spark's SQL; None for NULL.
+    """Return a default: the plain text of a string, or an expression in Spark's SQL; None for NULL.
 
     Specification: `default_value`, `default_value_type`, `default_value_dialect` of `ducklake_column`.
     """
@@ -120,14 +120,21 @@ def default_value(value: Cursor) -> Default | None:
         return None
     if first.kind is Kind.STRING and all(value.peek(ahead).kind is Kind.STRING for ahead in range(size)):
         return Default(value.string())
+    return Default(text, "expression", "spark")
+
+
+def unquoted_literal(text: str) -> str | None:
+    """Return the plain text of a number, such as 1.5 for `1.5BD`, or of `DATE '…'` or `TIMESTAMP '…'`; None for any other expression."""
+    value = Cursor(Source(text))
+    first, size = value.peek(), value.stop
     sign = "-" if first.word == "-" else ""
     number = value.peek(1) if first.word in ("-", "+") else first
     if number.kind is Kind.NUMBER and size == 1 + (number is not first):
-        return Default(sign + number.text.rstrip("BDLSYFbdlsyf"))
+        return sign + number.text.rstrip("BDLSYFbdlsyf")
     if first.word in _DATED and size == 2 and value.peek(1).kind is Kind.STRING:
         value.position += 1
-        return Default(value.string())
-    return Default(text, "expression", "spark")
+        return value.string()
+    return None
 
 
 def _starts_table_constraint(item: Cursor) -> bool:
