@@ -14,6 +14,8 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("t.at < CURRENT_TIMESTAMP AND a", "t.at < timestamp_micros(7) AND a"),
         ("now ( ) + INTERVAL 1 DAY", "timestamp_micros(7) + INTERVAL 1 DAY"),
         ("coalesce(localtimestamp, curdate())", "coalesce(CAST(timestamp_micros(7) AS TIMESTAMP_NTZ), CAST(timestamp_micros(7) AS DATE))"),
+        ("unix_timestamp()", "unix_seconds(timestamp_micros(7))"),
+        ("unix_timestamp(at) + unix_timestamp", "unix_timestamp(at) + unix_timestamp"),
         ("now", "now"),
         ("s.current_timestamp", "s.current_timestamp"),
         ("`current_timestamp`", "`current_timestamp`"),

@@ -14,6 +14,7 @@ _TIMES = {
     "CURRENT_DATE": "CAST(timestamp_micros({}) AS DATE)",
     "CURDATE": "CAST(timestamp_micros({}) AS DATE)",
     "LOCALTIMESTAMP": "CAST(timestamp_micros({}) AS TIMESTAMP_NTZ)",
+    "UNIX_TIMESTAMP": "unix_seconds(timestamp_micros({}))",
 }
 """Function → the same value of a time in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
