@@ -195,6 +195,26 @@ def test_another_writer_of_the_table_that_a_node_reads_is_a_conflict(logged: Lak
     assert published(logged) == ["theirs"]
 
 
+def test_threads_of_a_node_that_overwrite_its_table_leave_the_rows_of_one(lake: Lake) -> None:
+    def session_of_orders() -> LakeSession:
+        session = lake.session()
+        session.node = lambda: "orders"
+        return session
+
+    build(lake, "orders")
+    sessions = [session_of_orders() for _ in range(3)]
+    for number, session in enumerate(sessions):
+        session.begin()
+        session.execute("DELETE FROM orders")
+        session.execute(f"INSERT INTO orders VALUES ({number})")
+    for session in sessions:
+        session.commit()
+    assert lake.nodes is not None
+    lake.nodes.record_test("relationships", None)
+    reader = lake.catalog.reader()
+    assert [rows.rows for rows in reader.scan_plan(table_of(reader, "orders")).inlined] == [((2,),)]
+
+
 def delete_row(lake: Lake, node: str | None, position: int) -> None:
     """Delete the row at a position of the only file of the log."""
     with lake.session() as session:

@@ -15,7 +15,8 @@ from dbt.adapters.ducklake.catalog.staged import CommitMessage
 from dbt.adapters.ducklake.catalog.transaction.shared import SharedTransaction
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, StatementError
-from tests.catalog_objects import COLUMNS, committed, table_of, view_of
+from dbt.adapters.ducklake.format.files import ColumnFilter
+from tests.catalog_objects import COLUMNS, committed, main_of, table_of, view_of
 from tests.unit.catalog.conftest import create, file_of, insert, metadata
 
 
@@ -167,6 +168,43 @@ def test_conflicting_changes_are_refused(sqlite_lake: LakeCatalog, conflict: str
         other.commit()
     assert set(other.abandoned_files()) == set(files)
     assert not {*files} & {*shared.whole.written_files()}
+
+
+CONDITION = (ColumnFilter(1, nulls=True),)
+
+
+@pytest.mark.parametrize("earlier", ["new table", "same condition", "truncated", "no rows"])
+@pytest.mark.parametrize("change", ["merge", "overwrite"])
+def test_rows_that_two_transactions_merge_or_overwrite_are_a_conflict(sqlite_lake: LakeCatalog, earlier: str, change: str) -> None:
+    """What a statement has found to delete, here nothing, does not show in its staged changes."""
+    if earlier != "new table":
+        create(sqlite_lake)
+    shared = sqlite_lake.begin_shared()
+    first = begin(shared)
+    match earlier:
+        case "new table":
+            first.objects.new_table(main_of(first), "t", COLUMNS)
+        case "same condition":
+            first.rows.depends_on_rows(table_of(first), CONDITION)
+        case "truncated":
+            first.rows.truncate(table_of(first))
+    first.commit()
+    one, other = begin(shared), begin(shared)
+    for transaction in (one, other):
+        table = table_of(transaction)
+        if change == "merge":
+            transaction.rows.depends_on_rows(table, CONDITION)
+        else:
+            transaction.rows.truncate(table)
+        transaction.rows.add_files(table, [file_of(table)])
+    appending = begin(shared)
+    appending.rows.add_files(table_of(appending), [file_of(table_of(appending))])
+    one.commit()
+    with pytest.raises(ConflictError, match="was changed by another transaction of this run"):
+        other.commit()
+    appending.commit()
+    shared.whole.commit()
+    assert count(sqlite_lake.reader()) == 20
 
 
 def test_rows_that_two_transactions_append_are_joined(lake: LakeCatalog) -> None:

@@ -21,12 +21,20 @@ class RowStaging:
         view: the lake with the staged changes.
         staging: the staged changes.
         next_row_id: returns the first row id of the staged rows of a table.
+        record_read: adds the rows of a table that pass all filters to the read set of the transaction.
     """
 
-    def __init__(self, view: CatalogView, staging: Staging, next_row_id: Callable[[Table], int]) -> None:
+    def __init__(
+        self,
+        view: CatalogView,
+        staging: Staging,
+        next_row_id: Callable[[Table], int],
+        record_read: Callable[[int, Sequence[ColumnFilter]], None],
+    ) -> None:
         self._view = view
         self._staging = staging
         self._next_row_id = next_row_id
+        self._record_read = record_read
 
     def add_files(self, table: Table, files: Sequence[WrittenFile]) -> None:
         """Stage data files; their partition values belong to the table's current partitioning."""
@@ -108,6 +116,7 @@ class RowStaging:
             has_rows: whether the table has committed rows that this transaction has not deleted.
         """
         self._staging.require_open()
+        self._record_read(table.table_id, ())
         changes = self._staging.rows_of(table)
         if deletes is not None:
             for file in deletes.written():
@@ -131,6 +140,8 @@ class RowStaging:
             within: the change depends only on rows that pass all of these filters, and on rows that queries of this transaction read.
         """
         self._staging.require_open()
+        # also if the staged changes do not show it: the table is new, or an earlier transaction of the run had the same condition
+        self._record_read(table.table_id, within)
         if table.table_id >= 0:
             self._staging.put_rows(table, self._staging.rows_of(table).depending_on([tuple(within)]))
 

@@ -60,7 +60,7 @@ class Transaction(CatalogView):
         """What the transaction has read."""
         self.objects = ObjectStaging(self, self.base, self._staging, cache.data_path)
         """Stages changes to definitions and options."""
-        self.rows = RowStaging(self, self._staging, self._next_row_id)
+        self.rows = RowStaging(self, self._staging, self._next_row_id, self.record_read)
         """Stages changes to rows."""
 
     is_shared = False
