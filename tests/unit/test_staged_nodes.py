@@ -112,15 +112,17 @@ def test_nodes_whose_tests_read_each_other_are_published(lake: Lake) -> None:
     assert sorted(map(str, published(lake))) == ["customers", "orders"]
 
 
-def test_maintenance_of_a_hook_waits_while_nodes_are_staged(lake: Lake) -> None:
-    with lake.session() as hook:
-        hook.node = lambda: "master"
+@pytest.mark.parametrize("node", ["master", "untested", "relationships"])
+def test_maintenance_of_what_is_not_staged_waits_while_nodes_are_staged(lake: Lake, node: str) -> None:
+    lake.stage_nodes({**PLANS, "untested": NodePlan()})
+    with lake.session() as other:
+        other.node = lambda: node
         build(lake, "orders")
-        hook.execute("CALL lake.delete_orphaned_files(cleanup_all => true)")
+        other.execute("CALL lake.delete_orphaned_files(cleanup_all => true)")
         assert lake.nodes is not None
         assert lake.nodes.deferred == ["CALL lake.delete_orphaned_files(cleanup_all => true)"]
     lake.end_run()
-    assert lake.deferred_statements("master") is None
+    assert lake.deferred_statements(node) is None
 
 
 def test_a_dry_run_of_maintenance_does_not_wait(lake: Lake) -> None:

@@ -61,7 +61,7 @@ class StagedNodes:
         self._published: list[StagedRun] = []
         self._ids = count(-1, -1)
         self.deferred: list[str] = []
-        """Maintenance statements of published nodes, which cannot run on staged changes; the caller runs them at the end."""
+        """Maintenance statements that cannot run while changes are staged; the caller runs them at the end."""
         self._lock = threading.RLock()
 
     def begin(self, node: str | None, lake: str, allow: Callable[[], None]) -> Transaction:
@@ -81,15 +81,16 @@ class StagedNodes:
             return self._catalog_of(lake).begin(allow) if run is None else run.begin(lake, allow)
 
     def deferred_of(self, node: str | None) -> list[str] | None:
-        """Return the list that collects maintenance statements of a node, or of a hook of the command; None if they can run now.
+        """Return the list that collects maintenance statements of a node, a test or a hook of the command; None if they can run now.
 
-        Those of a hook wait for the end of the command as long as nodes are staged: they would change or remove the files of these nodes.
+        As long as nodes are staged, the statements of work that is not staged itself wait for the end of the command: they would change
+        or remove the files of these nodes.
         """
         with self._lock:
             staged = self._staged.get(node) if node is not None else None
             if staged is not None:
                 return staged.run.deferred
-            return self.deferred if self._staged and node not in self._plans else None
+            return self.deferred if self._staged else None
 
     def record_test(self, test: str, failure: str | None) -> None:
         """Record the result of a test, and publish the nodes that waited for it and for nothing else.
