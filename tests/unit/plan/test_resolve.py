@@ -207,6 +207,18 @@ def test_a_name_with_a_schema_means_a_temporary_view_if_there_is_no_such_relatio
         session.bound("select * from main.v version as of 1", temporary=temporary)
 
 
+@pytest.mark.parametrize("text", ["select * from T", "select * from (select 1 as b) s join t on s.b = t.a"])
+def test_a_temporary_view_does_not_read_a_table_in_place_of_a_temporary_view_that_was_dropped(session: Session, text: str) -> None:
+    view = TemporaryView("v", references(text), (), "lake", "main", frozenset({"t"}))
+    dropped = TemporaryView("t", references("select 1 as a"), (), "lake", "main")
+    with pytest.raises(LakeError, match=r"view v is broken: temporary view [Tt] does not exist"):
+        session.bound("select * from v", temporary={"v": view})
+    bound = session.bound("select * from v", temporary={"v": view, "t": dropped})
+    assert list(bound.depends_on) == []
+    in_spark = session.bound("select * from v", temporary={"v": view}, in_spark=lambda name: name.lower() == "t")
+    assert list(in_spark.depends_on) == []
+
+
 def test_a_text_in_double_quotes_that_is_a_column_is_a_warning(session: Session) -> None:
     warnings: list[str] = []
     session.planning = replace(session.planning, warn=warnings.append)

@@ -76,6 +76,8 @@ class Names:
     """Returns whether Spark itself has a temporary view with a one-part name."""
     pinned: LakeView | None = None
     """The view of this lake that is read; None: the transaction's."""
+    only_temporary: frozenset[str] = frozenset()
+    """The folded one-part names that can only mean temporary views."""
 
     @property
     def view(self) -> LakeView:
@@ -101,9 +103,19 @@ class Names:
         return Names(self.lake, schema, self.lakes, pinned=view)
 
     def in_temporary_view(self, view: TemporaryView) -> Names:
-        """Return the names that the text of a temporary view uses; temporary views that were created later do not count."""
+        """Return the names that the text of a temporary view uses.
+
+        Temporary views that were created later do not count. A relation of the lake does not take the place of one that was dropped.
+        """
         temporary = {name: other for name, other in self.temporary.items() if name in view.visible}
-        return Names(view.lake, view.schema, self.lakes, temporary, lambda name: fold(name) in view.visible and self.in_spark(name))
+        return Names(
+            view.lake,
+            view.schema,
+            self.lakes,
+            temporary,
+            lambda name: fold(name) in view.visible and self.in_spark(name),
+            only_temporary=view.visible,
+        )
 
     def temporary_view(self, name: Name) -> TemporaryView | BoundRows | None:
         """Return the session's temporary view that a name means; None for those that only Spark has.
@@ -146,11 +158,14 @@ class Names:
         """Return the relation of a lake that a name in a query means; None for a temporary view and for a name that Spark resolves.
 
         Raises:
-            NotFoundError: the name can only mean a relation of a lake, and the lake has none with that name.
+            NotFoundError: the name can only mean a relation of a lake, and the lake has none with that name; or it can only mean a
+                temporary view, which was dropped.
         """
         place = self._located(name)
         if place is None or (self.is_temporary(name) and (at is None or len(name.parts) == 1)):
             return None
+        if len(name.parts) == 1 and fold(place.name) in self.only_temporary:
+            raise NotFoundError("temporary view", place.name)
         owner, schema = place.names, place.schema
         view = owner.view if at is None else owner.lakes.view_at(owner.lake, at)
         relation = view.find(schema, place.name)
