@@ -78,10 +78,12 @@ class SparkWork:
         Raises:
             ConfigurationError: `given` is not a mapping of settings, or reading a lake depends on one of them. Spark may refuse others
                 when it starts.
+            EngineError: Spark has ended, and an open transaction needs what its session had.
         """
         settings = node_settings(given)
         if settings == self._settings:
             return
+        self._forget_lost_spark()
         self._state.setting_changes += 1
         if self._spark is not None:
             previous, self._previous_settings, self._settings = self._previous_settings, {}, {}
@@ -105,6 +107,21 @@ class SparkWork:
         """
         if self._spark is not None and not self._cancelled.is_set() and self.runtime.has_stopped(self._spark, error):
             raise (lost_session() if is_connect(self._spark) else lost_spark()) from error
+
+    def _forget_lost_spark(self) -> None:
+        """Forget the Spark session if it cannot be used any more, so that the next statement that needs one starts another.
+
+        Raises:
+            EngineError: an open transaction needs what the session had.
+        """
+        if self._spark is None or not self.runtime.has_lost(self._spark, time.monotonic() - self._last_used):
+            return
+        lost_rows, lost_settings = bool(self._state.cached), self._state.settings_of_transaction
+        self._spark, self._previous_settings = None, {}
+        self._state.forget_spark()
+        if self.in_transaction and (lost_rows or lost_settings):  # other rows and settings would give other results
+            lost = "the rows that it had cached are" if lost_rows else "what SET had changed in its session is"
+            raise EngineError(f"Spark ended during the transaction, and {lost} lost. Run the transaction again")
 
     def _require_not_cancelled(self) -> None:
         if self._cancelled.is_set():
@@ -130,13 +147,7 @@ class SparkWork:
         if not self.in_transaction:
             self._cancelled.clear()
         self._description = description
-        if self._spark is not None and self.runtime.has_lost(self._spark, time.monotonic() - self._last_used):
-            lost_rows, lost_settings = bool(self._state.cached), self._state.settings_of_transaction
-            self._spark, self._previous_settings = None, {}
-            self._state.forget_spark()
-            if self.in_transaction and (lost_rows or lost_settings):  # other rows and settings would give other results
-                lost = "the rows that it had cached are" if lost_rows else "what SET had changed in its session is"
-                raise EngineError(f"Spark ended during the transaction, and {lost} lost. Run the transaction again")
+        self._forget_lost_spark()
         try:
             with WATCH.running(self._current_work()), ExitStack() as self._scopes:
                 yield
