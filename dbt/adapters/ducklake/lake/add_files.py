@@ -44,7 +44,7 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
     if any(has_password(pattern) for pattern in patterns):
         raise StatementError(f"the path of a file contains a password or a secret key; {WITHOUT_PASSWORD}")
     found = find_files(patterns)
-    _require_new(found, [*context.catalog.maintenance.known_files(), *context.transaction.written_files()])
+    _require_new(found, [*context.catalog.maintenance.known_files(), *context.transaction.staged.written()])
     files = [file for file in read_foreign(found, table, matching) if file.record_count]
     context.transaction.rows.add_files(table, files)
     return [file.path for file in files]

@@ -198,6 +198,11 @@ class _Branch(Transaction):
         """Whether the transaction itself changed anything."""
         return replace(self.staged, commit_message=self._start.commit_message) != self._start
 
+    def written_files(self) -> dict[str, int]:
+        """Return the files that the transaction itself staged: path → size in bytes."""
+        earlier = self._start.written()
+        return {path: size for path, size in self.staged.written().items() if path not in earlier}
+
     def commit(self) -> None:
         """Add the changes, or the read set if there are none, to the shared transaction.
 

@@ -184,7 +184,7 @@ class Transaction(CatalogView):
         return [path for path in self._staging.files if path not in kept]
 
     def written_files(self) -> dict[str, int]:
-        """Return the staged files: path → size in bytes."""
+        """Return the files that the transaction staged: path → size in bytes."""
         return self.staged.written()
 
     def changed_tables(self) -> list[Table]:
