@@ -49,7 +49,7 @@ def test_a_file_that_another_transaction_of_the_run_has_added_is_not_added_again
             session.execute(add)
 
 
-@pytest.mark.parametrize("name", ["lake"])
+@pytest.mark.parametrize("name", ["lake", "other"])
 def test_a_statement_reports_the_files_that_it_wrote_in_any_lake(lake: Lake, name: str) -> None:
     with lake.session() as session:
         session.execute(f"INSERT INTO {name}.main.t VALUES (1)")

@@ -91,6 +91,8 @@ class OpenLakes:
     """Returns the context of each lake; the call begins the lake's transaction."""
     time_zone: Callable[[], str]
     """Returns the time zone of the session, without starting Spark."""
+    written_files: Callable[[], Mapping[str, int]]
+    """Returns the files that the transactions staged, without beginning one: path → size in bytes."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def run(env: Environment, statement: v.Statement) -> Result:
     Raises:
         StatementError: the statement cannot run on a table of a lake.
     """
-    before = env.transaction.written_files()
+    before = env.lakes.written_files()
     match statement:
         case v.Query(query):
             result = _rows(env, env.query(query), query)
@@ -89,7 +89,7 @@ def run(env: Environment, statement: v.Statement) -> Result:
             result = _passed_through(env, query)
         case _:
             result = _RUNNERS[type(statement)](env, statement)
-    sizes = [size for path, size in env.transaction.written_files().items() if path not in before]
+    sizes = [size for path, size in env.lakes.written_files().items() if path not in before]
     return replace(result, files=tuple(env.reads), written=FilesWritten(len(sizes), sum(sizes)))
 
 

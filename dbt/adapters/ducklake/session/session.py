@@ -291,7 +291,8 @@ class LakeSession(TransactionalWork):
         def context_of(lake: str) -> Context:
             return Context(self.lake.catalog_of(lake), transactions.on(lake), self.spark)
 
-        state, lakes = self._state, OpenLakes({lake: partial(context_of, lake) for lake in self.lake.names}, self._time_zone)
+        contexts = {lake: partial(context_of, lake) for lake in self.lake.names}
+        state, lakes = self._state, OpenLakes(contexts, self._time_zone, transactions.written_files)
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
         settings = cache(lambda: Settings(*session_settings(self._setting()), changes=state.setting_changes))
         planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call, self._warn_once)
