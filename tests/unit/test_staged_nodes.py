@@ -84,6 +84,35 @@ def test_a_node_whose_test_has_read_a_node_with_a_conflict_is_not_published(lake
     assert lake.nodes.unpublished["orders"] == "customers was not published"
 
 
+def test_later_tests_can_read_a_node_with_a_conflict(lake: Lake) -> None:
+    plans = {
+        "orders": NodePlan(tests=frozenset({"not_null"})),
+        "customers": NodePlan(frozenset({"orders"}), frozenset({"unique"})),
+        "returns": NodePlan(tests=frozenset({"relationships"})),
+        "not_null": NodePlan(frozenset({"orders"}), is_test=True),
+        "unique": NodePlan(frozenset({"customers"}), is_test=True),
+        "relationships": NodePlan(frozenset({"orders", "customers", "returns"}), is_test=True),
+    }
+    lake.stage_nodes(plans)
+    assert lake.nodes is not None
+    build(lake, "orders")
+    build(lake, "customers")
+    lake.nodes.record_test("not_null", None)
+    with lake.session() as other:
+        other.execute("CREATE TABLE customers (name STRING)")
+    with pytest.raises(ConflictError, match="customers was not published"):
+        lake.nodes.record_test("unique", None)
+    build(lake, "returns")
+    with lake.session() as session:
+        session.node = lambda: "relationships"
+        columns = {name: session.execute(f"DESCRIBE {name}").fetch()[0][0] for name in plans["relationships"].reads}
+    assert columns == {"orders": "id", "customers": "id", "returns": "id"}
+    lake.nodes.record_test("relationships", None)
+    lake.nodes.finish(plans)
+    assert published(lake) == ["orders"]
+    assert lake.nodes.unpublished["returns"] == "customers was not published"
+
+
 MUTUAL = {**PLANS, "unique": NodePlan(frozenset({"orders", "customers"}), is_test=True)}
 """The test of each table reads the other one."""
 

@@ -162,6 +162,9 @@ class StagedNodes:
         for name, staged in self._staged.items():
             if node in staged.pending_tests:
                 staged.needs |= needs - {name}
+                failed = min((need for need in staged.needs if need in self._staged and self._staged[need].failure), default=None)
+                if failed is not None:
+                    self._fail(name, f"{_node_name(failed)} was not published")
         return run
 
     def _require_publishable(self, needs: Collection[str]) -> None:

@@ -56,6 +56,7 @@ class SharedTransaction:
         self._whole = Transaction(cache, snapshot, retry, self._staging, serializable=serializable)
         self._lock = threading.Lock()
         self._seen: frozenset[int] = frozenset()
+        self._not_committed: Staged | None = None
         self.parts: list[Part] = []
         """The transactions that changed something, in the order of their commits."""
 
@@ -106,8 +107,8 @@ class SharedTransaction:
                 self._whole.reads.update(reads)
 
     def own(self) -> Staged:
-        """Return the staged changes without those of `start`."""
-        return difference(self._start, self._staging.changes)
+        """Return the staged changes without those of `start`; after a failed commit, those that it could not commit."""
+        return difference(self._start, self._staging.changes) if self._not_committed is None else self._not_committed
 
     def changed_names(self) -> list[str]:
         """Return schema.name of each table and view that was created, changed or dropped."""
@@ -126,8 +127,13 @@ class SharedTransaction:
             ConflictError: a concurrent writer's change forbids it.
         """
         with self._lock:
-            self._staging.changes = replace(self.own(), commit_message=message, seen=self._seen)
-        return self._whole.commit()
+            own = self.own()
+            self._staging.changes = replace(own, commit_message=message, seen=self._seen)
+        try:
+            return self._whole.commit()
+        except BaseException:
+            self._not_committed = own
+            raise
 
     def require_committable(self) -> None:
         """Require that a commit would find no conflict now.
