@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +15,9 @@ from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake import publishing
+from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.publishing import Publishing, obstacle, publish_run, thresholds_reached
+from dbt.adapters.ducklake.session import Lake, LakeSettings
 
 
 def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
@@ -159,6 +164,45 @@ def test_rows_of_a_warning_that_prevents_publishing_are_kept(monkeypatch: pytest
 def test_nothing_is_published_if_a_failed_hook_skips_the_selected_nodes(monkeypatch: pytest.MonkeyPatch, selected, reason) -> None:
     _, lines = discarded(monkeypatch, [], "warn", selected=selected, SKIP_NODES_IF_ON_RUN_START_FAILS=True)
     assert reason in lines[0]
+
+
+@pytest.fixture
+def two_lakes(tmp_path: Path) -> Iterator[Lake]:
+    def settings(name: str) -> LakeSettings:
+        return LakeSettings(f"ducklake:sqlite:{tmp_path}/{name}.sqlite", f"{tmp_path}/{name}/", database=name)
+
+    with Lake.open(replace(settings("lake"), attached=(settings("other"),))) as lake:
+        with lake.session() as session:
+            for name in lake.names:
+                session.execute(f"CREATE TABLE {name}.main.t (n INT)")
+        lake.stage_run()
+        yield lake
+        lake.end_run()
+
+
+def test_a_transaction_that_changed_nothing_in_the_end_leaves_the_choice_of_the_lake(two_lakes: Lake) -> None:
+    with two_lakes.session() as session, two_lakes.session() as same_time:
+        session.begin()
+        session.execute("INSERT INTO other.main.t VALUES (1)")
+        with pytest.raises(StatementError, match="the lake lake cannot be changed in this run"):
+            same_time.execute("INSERT INTO t VALUES (1)")
+        session.rollback()
+        session.execute("CREATE SCHEMA IF NOT EXISTS other.main")
+        session.execute("INSERT INTO t VALUES (1)")
+        with pytest.raises(StatementError, match="the lake other cannot be changed in this run"):
+            same_time.execute("INSERT INTO other.main.t VALUES (1)")
+    assert two_lakes.run is not None
+    assert two_lakes.run.publish("me", "m", "{}") is not None
+
+
+def test_a_commit_without_changes_leaves_the_choice_of_the_lake(two_lakes: Lake) -> None:
+    assert two_lakes.run is not None
+    transaction = two_lakes.run.begin("other", lambda: None)
+    transaction.require_writable()
+    with pytest.raises(StatementError, match="the lake lake cannot be changed in this run"):
+        two_lakes.run.begin("lake", lambda: None).objects.new_schema("s")
+    transaction.commit()
+    two_lakes.run.begin("lake", lambda: None).objects.new_schema("s")
 
 
 COUNTED = ("failures", "should_warn", "should_error")

@@ -33,7 +33,9 @@ class StagedRun:
         self._catalog_of = catalog_of
         self._start, self._ids = start, ids
         self._shared: dict[str, SharedTransaction] = {}
-        self._changed: str | None = None
+        self._writers: dict[str, list[Transaction]] = {}
+        """The transactions that change a lake, by its name. Those that are over are removed when the next one begins to change it."""
+        self._published_lake: str | None = None
         self.deferred: list[str] = []
         """Maintenance statements, which cannot run on staged changes; the caller runs them after it has published the run."""
         self._lock = threading.Lock()
@@ -48,13 +50,14 @@ class StagedRun:
 
         def allow_and_claim() -> None:
             allow()
-            self._claim_lake(lake)
+            self._claim_lake(lake, transaction)
 
         with self._lock:
             if lake not in self._shared:
                 self._shared[lake] = self._catalog_of(lake).begin_shared(self._start(lake), self._ids)
             shared = self._shared[lake]
-        return shared.begin(allow_and_claim)
+        transaction = shared.begin(allow_and_claim)
+        return transaction
 
     @property
     def changes_catalog(self) -> bool:
@@ -101,14 +104,16 @@ class StagedRun:
         Raises:
             ConflictError: see `publish`.
         """
-        snapshot = None
-        for shared in self._shared.values():
-            snapshot = shared.commit(shared.parts[-1].message if shared.parts else CommitMessage()) or snapshot
-        return snapshot
+        published = None
+        for lake, shared in self._shared.items():
+            snapshot = shared.commit(shared.parts[-1].message if shared.parts else CommitMessage())
+            if snapshot is not None:
+                published, self._published_lake = snapshot, lake
+        return published
 
     def record_published(self, run: StagedRun, snapshot: Snapshot) -> None:
         """Record the snapshot of another run whose changes this run started from, so that it is no concurrent writer's."""
-        lake = run._changed
+        lake = run._published_lake
         if lake in self._shared:
             self._shared[lake].record_published(snapshot)
 
@@ -136,14 +141,22 @@ class StagedRun:
         for shared in self._shared.values():
             remove_abandoned_files(shared.whole)
 
-    def _claim_lake(self, lake: str) -> None:
+    def _claim_lake(self, lake: str, transaction: Transaction) -> None:
+        """Record that a transaction changes a lake.
+
+        Raises:
+            StatementError: the run has changed another lake, or an open transaction of it changes one.
+        """
         with self._lock:
-            if self._changed not in (None, lake):
-                raise StatementError(
-                    f"the lake {lake} cannot be changed in this run, because the run publishes its changes of the lake {self._changed} "
-                    "at once, as one snapshot. Run the models of the two lakes separately, or set publish: node"
-                )
-            self._changed = lake
+            for other, shared in self._shared.items():
+                if other != lake and (shared.changes_catalog or any(not each.is_over for each in self._writers.get(other, ()))):
+                    raise StatementError(
+                        f"the lake {lake} cannot be changed in this run, because the run publishes its changes of the lake {other} "
+                        "at once, as one snapshot. Run the models of the two lakes separately, or set publish: node"
+                    )
+            writers = self._writers.setdefault(lake, [])
+            if transaction not in writers:
+                self._writers[lake] = [*(each for each in writers if not each.is_over), transaction]
 
 
 def _with_nodes(extra_info: str, parts: Sequence[Part]) -> str:

@@ -198,6 +198,12 @@ class _Branch(Transaction):
         super().__init__(cache, snapshot, retry, staging)
         self._shared = shared
         self._start = staging.changes
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the transaction has ended, and the shared transaction has its changes if it was committed."""
+        return self._is_over
 
     @property
     def changes_catalog(self) -> bool:
@@ -220,11 +226,18 @@ class _Branch(Transaction):
         if staging.finished:
             raise StatementError("the transaction is over; begin another one")
         staging.finished = True
-        if not self.changes_catalog:
-            self._shared.add_reads(self.reads)
-            return
         try:
-            self._shared.add(self._start, self.staged, staging.files, self.reads)
+            if self.changes_catalog:
+                self._shared.add(self._start, self.staged, staging.files, self.reads)
+            else:
+                self._shared.add_reads(self.reads)
         except BaseException:
             staging.changes = Staged()
             raise
+        finally:
+            self._is_over = True
+
+    def rollback(self) -> None:
+        """See `Transaction`."""
+        super().rollback()
+        self._is_over = True

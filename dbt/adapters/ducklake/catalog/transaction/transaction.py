@@ -66,6 +66,11 @@ class Transaction(CatalogView):
     is_shared = False
     """Whether a commit adds the changes to a shared transaction, without a snapshot."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the transaction has ended."""
+        return self._staging.finished
+
     # -- reading ---------------------------------------------------------------------------------------------------------------
 
     @property
