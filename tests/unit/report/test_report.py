@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
@@ -107,6 +109,35 @@ def test_a_report_on_each_database(place: CatalogPlace) -> None:
     assert checkpoint["expire_snapshots"].outcome == f"{expired} snapshots older than 0 seconds"
     for text in ("<lake>", TABLE, NODE, "<i>prod</i>", "<u>me</u>"):
         assert text in page.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "statements", "outcome"),
+    [
+        (10, ["DELETE FROM t"], "2 inlined rows in 1 table to write to files"),
+        (0, None, "1 inlined delete in 1 table to write to files"),
+        (10, [], "2 inlined rows in 1 table to write to files"),
+        (10, ["DROP TABLE t"], "no inlined rows"),
+    ],
+)
+def test_the_forecast_of_a_flush_includes_deleted_rows_and_deletes(
+    tmp_path: Path, limit: int, statements: list[str] | None, outcome: str
+) -> None:
+    """Only DuckDB inlines deletes of a file: without statements, its table is written here."""
+    with CatalogPlace(f"ducklake:sqlite:{tmp_path}/l.sqlite", f"{tmp_path}/files/").lake() as opened, opened.session() as session:
+        session.execute("CREATE TABLE t (n INT)")
+        session.execute(f"CALL set_option('data_inlining_row_limit', '{limit}')")
+        session.execute("INSERT INTO t VALUES (1), (2)")
+        for statement in statements or ():
+            session.execute(statement)
+        if statements is None:
+            with closing(sqlite3.connect(tmp_path / "l.sqlite", isolation_level=None)) as connection:
+                connection.execute("CREATE TABLE ducklake_inlined_delete_1 (file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)")
+                connection.execute("INSERT INTO ducklake_inlined_delete_1 SELECT data_file_id, 0, begin_snapshot FROM ducklake_data_file")
+        step = gather(opened.catalog, "lake").steps[0]
+        before = opened.catalog.latest().snapshot_id
+        session.execute("CALL flush_inlined_data()")
+        assert (step.outcome, step.is_needed) == (outcome, opened.catalog.latest().snapshot_id > before)
 
 
 @pytest.mark.usefixtures("lake")

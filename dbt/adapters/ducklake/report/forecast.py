@@ -44,12 +44,10 @@ def forecast(
     options = catalog.options()
     schemas = {schema.name: schema.schema_id for schema in reader.schemas()}
     maintained = [each for each in tables if truth(options.get("auto_compact", **_scope(each, schemas)))]
-    inlined = [summaries[each.table_id].inlined_rows for each in maintained if summaries[each.table_id].inlined_rows]
     merges, rewrites = _compactions(reader, maintained, schemas, options, summaries)
     merged, rewritten = sum(map(len, merges)), sum(map(len, rewrites))
-    flush = f"{counted(sum(inlined), 'inlined row')} in {counted(len(inlined), 'table')} to write to files"
     return [
-        Step("flush_inlined_data", bool(inlined), flush if inlined else "no inlined rows"),
+        _flush([summaries[each.table_id] for each in maintained]),
         _expiry(catalog, options, now),
         Step(
             "merge_adjacent_files",
@@ -68,6 +66,15 @@ def forecast(
 
 def _scope(table: Table, schemas: Mapping[str, int]) -> dict[str, int]:
     return {"schema_id": schemas[table.schema_name], "table_id": table.table_id}
+
+
+def _flush(summaries: Sequence[TableSummary]) -> Step:
+    """Return the flush, which also writes the deleted rows and the deletes of files that only older snapshots read."""
+    found = [each for each in summaries if each.rows_to_flush or each.deletes_to_flush]
+    rows, deletes = sum(each.rows_to_flush for each in found), sum(each.deletes_to_flush for each in found)
+    what = [counted(count, noun) for count, noun in ((rows, "inlined row"), (deletes, "inlined delete")) if count]
+    outcome = f"{' and '.join(what)} in {counted(len(found), 'table')} to write to files" if found else "no inlined rows"
+    return Step("flush_inlined_data", bool(found), outcome)
 
 
 def _compactions(

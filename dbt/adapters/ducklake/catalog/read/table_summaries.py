@@ -47,6 +47,10 @@ class TableSummary:
     """The number of rows that data files contain but that are deleted."""
     inlined_rows: int = 0
     """The number of rows that are stored in the catalog database; `record_count` includes them."""
+    rows_to_flush: int = 0
+    """The number of rows that a flush writes to files: `inlined_rows` and those that have been deleted."""
+    deletes_to_flush: int = 0
+    """The number of inlined deletes of files, also of files that only older snapshots read."""
 
 
 @dataclass
@@ -54,7 +58,11 @@ class _Inlined:
     """The inlined rows and inlined deletes of one table."""
 
     rows: int = 0
+    versions: int = 0
+    """The number of rows with those that have ended."""
     deletes: int = 0
+    all_deletes: int = 0
+    """The number of deletes with those of files that have ended."""
     last_change: int = -1
     """The snapshot of the last insert or delete; -1 if there is none."""
 
@@ -93,6 +101,8 @@ def read_table_summaries(connection: Connection, snapshot_id: int, ids: list[int
             delete_size,
             deleted,
             inlined[table_id].rows,
+            inlined[table_id].versions,
+            inlined[table_id].all_deletes,
         )
     return summaries
 
@@ -162,14 +172,15 @@ def _inlined(connection: Connection, snapshot_id: int, ids: list[int], registere
     """Return table id → what is inlined, for each of these tables; `registered` are the inlined-data tables of the lake."""
     found = {table_id: _Inlined() for table_id in ids}
     names = {name: table_id for name, table_id in registered.items() if table_id in found}
-    for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
+    for name, (count, versions, snapshot) in count_rows(connection, list(names), snapshot_id).items():
         table = found[names[name]]
         table.rows += count
+        table.versions += versions
         table.last_change = max(table.last_change, -1 if snapshot is None else snapshot)
     existing = set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
     for table_id, table in found.items():
         if delete_table_name(table_id) in existing:
-            table.deletes, snapshot = count_deletes(connection, table_id, snapshot_id)
+            table.deletes, table.all_deletes, snapshot = count_deletes(connection, table_id, snapshot_id)
             table.last_change = max(table.last_change, -1 if snapshot is None else snapshot)
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import MetaData, Table, cast, column, func, inspect, or_, select, text
+from sqlalchemy import MetaData, Select, Table, cast, column, func, inspect, or_, select, text
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
@@ -133,15 +133,16 @@ def with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) ->
     return {name for name, (found,) in _of_each(connection, names, snapshot_id, query) if found}
 
 
-def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int | None]]:
-    """Return inlined-data table → (visible rows, greatest snapshot up to this one that began or ended a row)."""
+def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int, int | None]]:
+    """Return inlined-data table → (visible rows, rows with ended ones, greatest snapshot up to this one that began or ended a row)."""
     query = (
-        f"(SELECT count(*) FROM {{0}} WHERE {_VISIBLE}), (SELECT max(begin_snapshot) FROM {{0}} WHERE begin_snapshot <= {{snapshot}}), "
+        f"(SELECT count(*) FROM {{0}} WHERE {_VISIBLE}), (SELECT count(*) FROM {{0}} WHERE begin_snapshot <= {{snapshot}}), "
+        "(SELECT max(begin_snapshot) FROM {0} WHERE begin_snapshot <= {snapshot}), "
         "(SELECT max(end_snapshot) FROM {0} WHERE end_snapshot <= {snapshot})"
     )
     return {
-        name: (rows, max((each for each in (begin, end) if each is not None), default=None))
-        for name, (rows, begin, end) in _of_each(connection, names, snapshot_id, query)
+        name: (rows, versions, max((each for each in (begin, end) if each is not None), default=None))
+        for name, (rows, versions, begin, end) in _of_each(connection, names, snapshot_id, query)
     }
 
 
@@ -227,11 +228,11 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
     return found
 
 
-def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
-    """Return (number of inlined deletes of visible files, greatest snapshot of such a delete)."""
+def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int, int | None]:
+    """Return (number of inlined deletes of visible files, number of those of all files, greatest snapshot of one of a visible file)."""
     source = delete_table(connection, table_id)
     alive = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
-    row = connection.execute(
-        select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id, source.c.file_id.in_(alive))
-    ).one()
-    return row[0], row[1]
+    until: Select[Any] = select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
+    every = connection.execute(until.where(source.c.file_id.in_(select(t.data_file.c.data_file_id)))).one()
+    visible = connection.execute(until.where(source.c.file_id.in_(alive))).one()
+    return visible[0], every[0], visible[1]
