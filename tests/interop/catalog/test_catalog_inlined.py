@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import math
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 import pytest
 
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column
-from tests.catalog_objects import table_of
+from tests.catalog_objects import committed, table_of
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
 from tests.places import CatalogPlace
@@ -165,3 +167,28 @@ def test_layouts_follow_the_schema_versions(place: CatalogPlace, duckdb_on: Conn
         assert (None, "a") in plan.reused_names
         earlier = lake.reader(lake.resolve(version=4))
         assert [rows.rows for rows in earlier.scan_plan(table_of(earlier)).inlined] == [((1, {"x": 1}),), ((2, {"x": 2, "y": "two"}),)]
+
+
+def test_an_alter_records_the_layout_of_a_schema_version_whose_snapshots_have_expired(place: CatalogPlace, duckdb_on: Connect) -> None:
+    duckdb_on(data_inlining_row_limit=0).execute("CREATE TABLE t(i INTEGER, k INTEGER)")
+    duck = duckdb_on(data_inlining_row_limit=10)
+    duck.execute("INSERT INTO t VALUES (1, 100)")  # DuckDB does not record this schema version for the table
+    duck.execute("ALTER TABLE t DROP COLUMN k")
+    duck.execute("ALTER TABLE t ADD COLUMN k INTEGER")
+    duck.execute("INSERT INTO t VALUES (2, 3)")
+    duck.execute("CALL ducklake_expire_snapshots('lake', older_than => now() + INTERVAL 1 DAY)")
+    duck.close()
+
+    def alter(transaction: Transaction) -> None:
+        table = table_of(transaction)
+        added = Column(table.next_column_id, "j", "int32")
+        transaction.objects.put_table(replace(table, columns=(*table.columns, added), next_column_id=table.next_column_id + 1))
+
+    with place.open() as lake:
+        committed(lake, alter)
+        plan = lake.reader().scan_plan(table_of(lake.reader()))
+        assert [([column.column_id for column in rows.columns], rows.rows) for rows in plan.inlined] == [
+            ([1, 2], ((1, 100),)),
+            ([1, 3], ((2, 3),)),
+        ]
+    assert duckdb_on().execute("SELECT * FROM t ORDER BY i").fetchall() == [(1, None, None), (2, 3, None)]

@@ -110,10 +110,14 @@ def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Colum
     if not found:
         return
     versions = t.schema_versions.c
-    known: set[int] = set(state.connection.scalars(select(versions.schema_version).where(versions.table_id == table_id)))
-    for version in {version for _, version in found} - known:
+    stored = select(versions.schema_version, versions.begin_snapshot).where(versions.table_id == table_id)
+    begins = {row.schema_version: row.begin_snapshot for row in state.connection.execute(stored)}
+    for version in {version for _, version in found} - begins.keys():
         first = select(func.min(t.snapshot.c.snapshot_id)).where(t.snapshot.c.schema_version >= version)
-        state.add(t.schema_versions, begin_snapshot=state.connection.scalar(first), schema_version=version, table_id=table_id)
+        # If the version's snapshots have expired, the first one that remains may be of a later version with other columns.
+        later = (begin - 1 for known, begin in begins.items() if known > version)
+        begin_snapshot = min(state.connection.execute(first).scalar_one(), *later)
+        state.add(t.schema_versions, begin_snapshot=begin_snapshot, schema_version=version, table_id=table_id)
     if columns is not None and can_inline(state.database.dialect, columns):
         _create(state, table_id, columns)
 
