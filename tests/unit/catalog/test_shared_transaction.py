@@ -250,7 +250,9 @@ def test_a_transaction_leaves_out_what_it_started_from(sqlite_lake: LakeCatalog)
     assert (sorted(names(sqlite_lake)), count(sqlite_lake.reader())) == (["earlier", "later", "t"], 30)
 
 
-@pytest.mark.parametrize("change", ["definition", "rows", "new rows", "new table in a new schema", "position"])
+@pytest.mark.parametrize(
+    "change", ["definition", "rows", "new rows", "new table in a new schema", "option of a table", "option of a schema", "position"]
+)
 def test_a_change_of_what_it_started_from_is_refused(sqlite_lake: LakeCatalog, change: str) -> None:
     insert(sqlite_lake, file_of(create(sqlite_lake)))
     ids = count_down()
@@ -271,6 +273,10 @@ def test_a_change_of_what_it_started_from_is_refused(sqlite_lake: LakeCatalog, c
             transaction.rows.add_files(table, [file_of(table)])
         case "new table in a new schema":
             create_in(transaction, "later", "new")
+        case "option of a table":
+            transaction.objects.set_option("target_file_size", "1000000", table_of(transaction, "earlier", "new"))
+        case "option of a schema":
+            transaction.objects.set_option("target_file_size", "1000000", transaction.schema("new"))
         case "position":
             transaction.rows.read_as_input(table_of(transaction))
             create_in(transaction, "later")

@@ -78,6 +78,11 @@ def difference(start: Staged, after: Staged) -> Staged:
             raise _inseparable("changed", now.get(key) or before[key])
         parts[part] = {key: now[key] for key in changed if key in now}
     parts["rows"] |= added
+    for option in parts["options"].values():
+        if option.scope_id is not None and option.scope_id < 0:  # the option of a new table or schema
+            owner = start.tables.get(option.scope_id) or start.schemas.get(option.scope_id)
+            if owner is not None:
+                raise _inseparable("changed", owner)
     schemas = {fold(schema.name) for schema in start.schemas.values() if schema is not None}
     for relation in (*parts["tables"].values(), *parts["views"].values()):
         if relation is not None and fold(relation.schema_name) in schemas:
