@@ -5,6 +5,7 @@ All queries of a reading transaction see the same state of the catalog. A writin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,12 +91,21 @@ class Database:
         return engine
 
     def _connect(self) -> Connection:
+        """Open a connection.
+
+        Raises:
+            ConfigurationError: the driver rejects a connection option.
+            EngineError: the catalog file has been removed since the database was reached; SQLite and DuckDB would create an empty one.
+        """
+        file = self.location.file
+        if self._was_reached and file is not None and not os.path.exists(file):
+            raise EngineError(f"the catalog file {file} is missing, although it was there before; restore it and run this again")
         attempts = None if self._was_reached else 1
         try:
             connection = self._retry.policy(sa_exc.OperationalError, attempts)(self._engine.connect)
         except (TypeError, ValueError, OSError) as error:
             raise self._refused_option(error) from None
-        self._was_reached = True
+        self._was_reached = file is None or os.path.exists(file)  # the first query of SQLite creates a new file
         return connection
 
     def _refused_option(self, error: Exception) -> ConfigurationError:
