@@ -17,6 +17,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.dialects import sqlite as sqlite_dialect
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
+from dbt.adapters.ducklake.format.files import ColumnStats
 from dbt.adapters.ducklake.session import Lake, LakeSettings
 from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace, empty_place
@@ -180,9 +181,15 @@ def test_eight_threads_can_create_the_same_lake_concurrently(place: CatalogPlace
         lake.close()
 
 
+@pytest.mark.parametrize("schema", ["my meta", "a%b :y", "pivot", 'a"b'])
 @pytest.mark.parametrize("database", [pytest.param("postgres", marks=pytest.mark.postgres), "duckdb"])
-def test_the_metadata_tables_can_have_their_own_schema(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    with replace(empty_place(database, request, tmp_path), metadata_schema="my meta").open() as lake:
+def test_the_metadata_tables_can_have_their_own_schema(database: str, schema: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    with replace(empty_place(database, request, tmp_path), metadata_schema=schema).open() as lake:
+        create(lake)
+        table = table_of(lake.reader())
+        committed(lake, lambda tx: tx.rows.add_inlined(table, [(1, "x")], (ColumnStats(1), ColumnStats(2))))
+        committed(lake, lambda tx: tx.objects.drop_table(table_of(tx)))
+        lake.maintenance.expire(versions=range(lake.latest().snapshot_id), dry_run=False)  # drops the inlined-data table
         create(lake)
         assert lake.reader().find("main", "t") is not None
         assert lake.reader().scan_plan(lake.reader().find("main", "t")).files == ()  # type: ignore[arg-type]
@@ -192,7 +199,7 @@ def test_the_metadata_tables_can_have_their_own_schema(database: str, request: p
                 text("SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_name LIKE 'ducklake%'")
             ).all()
         engine.dispose()
-        assert schemas == [("my meta",)]
+        assert schemas == [(schema,)]
 
 
 def test_a_stored_data_path_with_a_secret_is_refused_without_showing_it(sqlite_lake: LakeCatalog) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import text
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.types import NULLTYPE
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
@@ -170,12 +171,21 @@ class _Connection:
             release()
 
 
+class _Preparer(IdentifierPreparer):
+    """Quotes all names, because DuckDB has more reserved words than SQLAlchemy knows."""
+
+    def quote(self, ident: str, *_: Any, **__: Any) -> str:
+        """Quote a name, unless it is a placeholder of SQLAlchemy."""
+        return ident if getattr(ident, "quote", None) is False else self.quote_identifier(ident)
+
+
 class DuckDBFile(DefaultDialect):
     """An SQLAlchemy dialect for DuckDB files; the URL is `duckdb+ducklake:///` and the file name."""
 
     name = "duckdb"
     driver = "ducklake"
     default_paramstyle = "qmark"
+    preparer = _Preparer
     supports_statement_cache = True
     supports_native_boolean = True
     supports_sane_rowcount = True

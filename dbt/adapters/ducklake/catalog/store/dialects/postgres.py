@@ -53,7 +53,7 @@ def _begin_commit(connection: Connection, schema: str | None) -> None:
     settings = connection.execute(_SETTINGS, {"limit": f"{int(BUSY_TIMEOUT_SECONDS * 1000)}ms"}).one()
     if settings.read_only == "on":
         raise ReadOnlyError("default_transaction_read_only is on, or the server is a standby")
-    connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
+    connection.exec_driver_sql(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")  # text() would take `:name` as a parameter
 
 
 def _drop_table(connection: Connection, table: Table) -> None:
@@ -61,7 +61,7 @@ def _drop_table(connection: Connection, table: Table) -> None:
     name = connection.dialect.identifier_preparer.format_table(table)
     try:
         with connection.begin_nested():
-            connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE NOWAIT"))
+            connection.exec_driver_sql(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE NOWAIT")
             connection.execute(DropTable(table))
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
