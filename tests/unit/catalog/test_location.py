@@ -97,6 +97,7 @@ def test_any_file_name_is_accepted(name: str, database: str, tmp_path: Path) -> 
     ("text", "url"),
     [
         ("ducklake:mysql:db=lake host=db user=me", "mysql+pymysql://me@db/lake"),
+        ("ducklake:mysql:db=lake host=::1", "mysql+pymysql://[::1]/lake"),
         ("ducklake:mysql:database=lake host=db port=3307 passwd='a b'", "mysql+pymysql://:a%20b@db:3307/lake"),
         ("mysql:db=lake socket=/tmp/s user=me", "mysql+pymysql://me@/lake?unix_socket=/tmp/s"),
         ("mysql://me@db/lake", "mysql+pymysql://me@db/lake"),
@@ -113,6 +114,7 @@ def test_mysql_addresses(text: str, url: str) -> None:
     [
         ("ducklake:postgres:dbname=lake host=db user=me", "postgresql+psycopg://me@db/lake"),
         ("ducklake:postgres:dbname=lake host=db port=5433", "postgresql+psycopg://db:5433/lake"),
+        ("postgres:dbname=lake host=fe80::1 port=5433", "postgresql+psycopg://[fe80::1]:5433/lake"),
         ("ducklake:postgres:dbname=lake host=/tmp/pg user=me", "postgresql+psycopg://me@/lake?host=/tmp/pg"),
         ("postgres:dbname=lake", "postgresql+psycopg:///lake"),
         ("postgres:dbname=a=b host=db", "postgresql+psycopg://db/a%3Db"),

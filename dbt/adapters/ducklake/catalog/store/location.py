@@ -234,7 +234,7 @@ def _mysql_pairs(text: str) -> str:
     if not database:
         raise ConfigurationError("a MySQL catalog needs the name of a database: add db=…")
     host, port = pairs.pop("host", ""), pairs.pop("port", "")
-    address = (host or ("localhost" if port else "")) + (f":{port}" if port else "")
+    address = _address(host or ("localhost" if port else ""), port)
     return _checked_url(f"mysql+pymysql://{_credentials(pairs)}{address}/{quote(database, safe='')}{_query_string(pairs)}")
 
 
@@ -248,9 +248,15 @@ def _postgres_pairs(text: str) -> str:
     else:
         pairs.pop("host", None)
         pairs.pop("port", None)
-        address = host + (f":{port}" if port else "")
+        address = _address(host, port)
     database = quote(pairs.pop("dbname", ""), safe="")
     return _checked_url(f"postgresql+psycopg://{credentials}{address}/{database}{_query_string(pairs)}")
+
+
+def _address(host: str, port: str) -> str:
+    """Return the host and port of a URL, in which an IPv6 address has brackets."""
+    is_ipv6 = host.count(":") > 1 and not host.startswith("[")
+    return (f"[{host}]" if is_ipv6 else host) + (f":{port}" if port else "")
 
 
 def _parse_pairs(text: str, what: str, example: str) -> dict[str, str]:
