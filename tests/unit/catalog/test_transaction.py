@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import string
 import traceback
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 from dbt.adapters.ducklake.catalog.commit import commit
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
@@ -497,3 +502,72 @@ def test_write_options_come_from_the_narrowest_scope(lake: LakeCatalog) -> None:
     change(lake, "INSERT INTO ducklake_metadata VALUES ('parquet_compression', 'zstd', 'schema', 0)")
     assert lake.begin().write_options(table).compression == "zstd"
     assert lake.option("parquet_compression") == "snappy"
+
+
+def columns_of(names: Iterable[str], kind: str = "int32") -> tuple[Column, ...]:
+    return tuple(Column(number, name, kind) for number, name in enumerate(names, 1))
+
+
+def numbered(count: int) -> Iterator[str]:
+    return (f"c{number}" for number in range(count))
+
+
+BIG = b"\0" * 9_000_000
+
+
+@pytest.mark.parametrize(
+    ("columns", "value", "refused_by"),
+    [
+        pytest.param(columns_of(numbered(1997)), 1, {"postgresql", "mysql"}, id="1997 columns"),
+        pytest.param(columns_of(numbered(1998)), 1, {"postgresql", "mysql", "sqlite"}, id="1998 columns"),
+        pytest.param(columns_of(numbered(980), "int64"), 10**15, set(), id="980 numbers"),
+        pytest.param(columns_of(numbered(1500), "int64"), 10**15, {"postgresql", "mysql"}, id="1500 numbers"),
+        pytest.param(columns_of(numbered(190), "varchar"), None, set(), id="190 strings"),
+        pytest.param(columns_of(numbered(320), "varchar"), None, {"mysql"}, id="320 strings"),
+        pytest.param(columns_of(numbered(500), "varchar"), None, {"postgresql", "mysql"}, id="500 strings"),
+        pytest.param(columns_of(["ctid"]), 1, {"postgresql"}, id="system column"),
+        pytest.param(columns_of(["Xmin", "b"]), 1, {"postgresql"}, id="system column in upper case"),
+        pytest.param(columns_of(["oid", "rowid"]), 1, set(), id="former system column"),
+        pytest.param(columns_of(["DB_ROW_ID"]), 1, {"mysql"}, id="column of InnoDB"),
+        pytest.param(columns_of(["fts_doc_id"]), 1, {"mysql"}, id="column of InnoDB in lower case"),
+        pytest.param(columns_of(["k", "\u212a"]), 1, {"mysql"}, id="Kelvin sign"),
+        pytest.param(columns_of(["i", "\u0130"]), 1, {"mysql"}, id="dotted I"),
+        pytest.param(columns_of(["row_\u0130d"]), 1, {"mysql"}, id="column of inlined data tables"),
+        pytest.param(columns_of(["a "]), 1, {"mysql"}, id="space at the end"),
+        pytest.param(columns_of(["\U0001f600"]), 1, {"mysql"}, id="emoji"),
+        pytest.param(columns_of(["a"], "blob"), BIG, {"mysql"}, id="large blob"),
+    ],
+)
+def test_rows_that_the_database_cannot_store_are_not_inlined(
+    lake: LakeCatalog, columns: tuple[Column, ...], value: Any, refused_by: set[str]
+) -> None:
+    table = create(lake, columns=columns)
+    rng = random.Random(1)
+    # Strings that are as long as the longest that no database stores outside the row's page, and that cannot be compressed.
+    lengths = {"postgresql": 23, "mysql": 40}
+    database = make_url(lake.location.url).get_backend_name()
+    row = tuple("".join(rng.choices(string.ascii_letters, k=lengths.get(database, 30))) if value is None else value for _ in columns)
+    assert lake.can_inline(columns, [row]) is (database not in refused_by)
+    is_slow = database == "duckdb" and len(columns) > 100  # a DuckDB file has no limit
+    if database not in refused_by and not is_slow:
+        committed(lake, lambda tx: tx.rows.add_inlined(table, [row], tuple(ColumnStats(each.column_id) for each in columns)))
+        (inlined,) = lake.reader().scan_plan(table_of(lake.reader())).inlined
+        assert inlined.rows == (row,)
+
+
+@pytest.mark.parametrize("name", ["xmin", "DB_ROW_ID", "a ", "row_id"])
+def test_a_column_with_inlined_rows_can_get_a_name_that_the_database_cannot_store(lake: LakeCatalog, name: str) -> None:
+    create(lake)
+    stats = (ColumnStats(1), ColumnStats(2))
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(1, "x")], stats))
+
+    def rename(tx: Transaction) -> None:
+        table = table_of(tx)
+        tx.objects.put_table(replace(table, columns=(replace(table.columns[0], name=name), *table.columns[1:])))
+
+    committed(lake, rename)
+    table = table_of(lake.reader())
+    if lake.can_inline(table.columns):
+        committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(2, "y")], stats))
+    rows = [row for inlined in lake.reader().scan_plan(table).inlined for row in inlined.rows]
+    assert rows == ([(1, "x"), (2, "y")] if lake.can_inline(table.columns) else [(1, "x")])

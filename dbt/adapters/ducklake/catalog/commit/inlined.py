@@ -32,22 +32,38 @@ from .columns import layout_changed
 from .state import CommitState
 
 
-def can_inline(dialect: CatalogDialect, columns: Iterable[Column]) -> bool:
+def can_inline(dialect: CatalogDialect, columns: Sequence[Column]) -> bool:
     """Whether an inlined-data table can have these columns."""
-    return all(_sql_type(dialect, each) is not None for each in columns)
+    return (
+        all(_sql_type(dialect, each) is not None for each in columns)
+        and _is_at_most(len(columns), dialect.max_inlined_columns)
+        and _is_at_most(sum(map(dialect.inlined_column_bytes, columns)), dialect.max_inlined_row_bytes)
+        and dialect.storable_names([each.name for each in columns])
+    )
+
+
+def _is_at_most(number: int, limit: int | None) -> bool:
+    return limit is None or number <= limit
 
 
 def can_inline_rows(dialect: CatalogDialect, columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> bool:
     """Whether every value of these rows can be stored so that DuckDB reads it back."""
     if not can_inline(dialect, columns):
         return False
+    limit = dialect.max_inlined_bytes
     try:
         for row in rows:
-            for value, column in zip(row, columns, strict=True):
-                dialect.inlined_cell(value, column)
+            cells = [dialect.inlined_cell(value, column) for value, column in zip(row, columns, strict=True)]
+            if limit is not None and sum(map(_size, cells)) > limit:
+                return False
     except ValueError:
         return False
     return True
+
+
+def _size(cell: Any) -> int:
+    """Return the bytes of a string or blob."""
+    return len(cell.encode()) if isinstance(cell, str) else len(cell) if isinstance(cell, bytes) else 0
 
 
 def write_inlined(state: CommitState, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:

@@ -5,7 +5,7 @@ Do not write `if dialect ==` elsewhere: add an attribute to this class and its v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -73,6 +73,16 @@ def in_utc(value: datetime) -> datetime:
 
 def nothing(*_: Any) -> None:
     """Do nothing."""
+
+
+def any_names(_names: Sequence[str]) -> bool:
+    """Accept all names, because the database does."""
+    return True
+
+
+def no_bytes(_column: Column) -> int:
+    """Count nothing, because the size of a row is not limited."""
+    return 0
 
 
 def no_lock(_connection: Connection) -> AbstractContextManager[None]:
@@ -180,6 +190,22 @@ class CatalogDialect:
 
     max_identifier_bytes: int | None = None
     """The maximum length of a column name in an inlined-data table, in bytes."""
+
+    storable_names: Callable[[Sequence[str]], bool] = any_names
+    """Whether an inlined-data table can have columns with these names, beside its own. Some databases reserve names, or compare them in
+    another way than DuckLake."""
+
+    max_inlined_columns: int | None = None
+    """The maximum number of a table's columns in an inlined-data table; None if there is no limit, or another limit is reached first."""
+
+    max_inlined_row_bytes: int | None = None
+    """The maximum of the sum of `inlined_column_bytes`, if the database limits the part of a row that is in one page."""
+
+    inlined_column_bytes: Callable[[Column], int] = no_bytes
+    """The largest number of bytes of a column's values that cannot be stored outside a row's page."""
+
+    max_inlined_bytes: int | None = None
+    """The maximum size of the strings and blobs in one row, in bytes; None if no usual value is too large."""
 
     folds_case: bool = False
     """Whether unquoted names in statements lose their case. DuckDB quotes only the column names that need quotes in DuckDB."""

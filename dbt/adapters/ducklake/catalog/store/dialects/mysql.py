@@ -7,7 +7,7 @@ transaction, so it uses a separate connection. Writers exclude each other by a n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from types import MappingProxyType
@@ -20,6 +20,8 @@ from sqlalchemy.schema import CreateTable, DropTable
 from sqlalchemy.types import BIGINT
 
 from ....errors import ConfigurationError
+from ....format.inlined import base_type
+from ....format.objects import Column
 from .dialect import BusyError, CatalogDialect, inlined_types_for
 
 BUSY_TIMEOUT_SECONDS = 10
@@ -96,6 +98,23 @@ def _write_timestamp(value: datetime) -> datetime:
 
 
 _TEXT = LONGTEXT(charset="utf8mb4", collation="utf8mb4_bin")
+_TYPES = inlined_types_for(BIGINT(), _TEXT, LONGBLOB())
+_OWN_COLUMNS = ("row_id", "begin_snapshot", "end_snapshot")
+_RESERVED_COLUMNS = frozenset({"db_row_id", "db_trx_id", "db_roll_ptr", "fts_doc_id"})
+"""InnoDB's own columns."""
+
+
+def _column_bytes(column: Column) -> int:
+    """Return the bytes in the row's page: InnoDB stores strings and blobs of up to 40 bytes there, with their length."""
+    return 8 if isinstance(_TYPES[base_type(column.type)], BIGINT) else 41
+
+
+def _storable_names(names: Sequence[str]) -> bool:
+    """Whether the server accepts the names: it compares them without case, letter by letter, and has no characters above U+FFFF in them."""
+    folded = ["".join(letter.lower()[0] for letter in name) for name in (*_OWN_COLUMNS, *names)]
+    accepted = all(name and name[-1] not in " \t\n\v\f\r" and max(name) <= "\uffff" for name in names)
+    return accepted and len(set(folded)) == len(folded) and _RESERVED_COLUMNS.isdisjoint(folded)
+
 
 MYSQL = CatalogDialect(
     name="mysql",
@@ -107,12 +126,20 @@ MYSQL = CatalogDialect(
     prepare_engine=_prepare,
     begin_read=_begin_read,
     is_write_conflict=_is_write_conflict,
-    inlined_types=inlined_types_for(BIGINT(), _TEXT, LONGBLOB()),
+    inlined_types=_TYPES,
     text_type=_TEXT,
     write_lock=_write_lock,
     create_table=_create_table,
     drop_table=_empty_table,
     max_identifier_bytes=64,
+    storable_names=_storable_names,
+    # A row has 8126 bytes, of which up to 175 are the header, InnoDB's own columns and those of an inlined-data table. The limit of 1017
+    # columns is never reached.
+    max_inlined_row_bytes=7950,
+    inlined_column_bytes=_column_bytes,
+    # A statement has up to max_allowed_packet, by default 16 MB in MariaDB, and escapes can double a value. InnoDB also limits the size of
+    # a blob to a tenth of its log.
+    max_inlined_bytes=4_000_000,
     rolls_back_tables=False,
     clock=func.utc_timestamp(6),
     extra="mysql",

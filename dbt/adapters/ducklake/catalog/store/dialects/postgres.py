@@ -6,7 +6,7 @@ READ COMMITTED and first lock that table against other inserts: they wait for ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -121,8 +121,24 @@ _TYPES: Mapping[str, TypeEngine[Any]] = {
 }
 """PostgreSQL's name of a type → SQLAlchemy's type, which converts values. Values of other types are sent and read as text."""
 
+_IN_PAGE = MappingProxyType({"varchar": 24, "bytea": 24, "numeric": 24, "uuid": 16, "interval": 16, "time with time zone": 16})
+"""PostgreSQL's name of a type → how many bytes of a value are always in the row's page; others have up to 8. TOAST moves no value of up to
+24 bytes out of it."""
+
+_SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+
 _CHANGED_BY_DRIVER = ("time", "time with time zone", "interval", "uuid")
 _INLINED = {name: leaf.postgres for name, leaf in STORED_NAMES.items() if leaf.postgres is not None} | dict.fromkeys(NESTED, "varchar")
+
+
+def _column_bytes(column: Column) -> int:
+    return _IN_PAGE.get(_INLINED[base_type(column.type)], 8)
+
+
+def _storable_names(names: Sequence[str]) -> bool:
+    """Refuse the system columns, also in upper case: DuckDB does not quote them, so PostgreSQL folds them."""
+    return _SYSTEM_COLUMNS.isdisjoint(name.lower() for name in names)
+
 
 POSTGRES = CatalogDialect(
     name="postgresql",
@@ -142,6 +158,11 @@ POSTGRES = CatalogDialect(
     parse_number=_parse_number,
     ordered_text=_ordered_text,
     max_identifier_bytes=63,
+    storable_names=_storable_names,
+    # A row has 8160 bytes, of which up to 250 are the header with its null bitmap and the 3 columns of an inlined-data table. The limit of
+    # 1600 columns is never reached.
+    max_inlined_row_bytes=7900,
+    inlined_column_bytes=_column_bytes,
     clock=func.clock_timestamp(),
     extra="postgres",
 )

@@ -143,5 +143,6 @@ SQLITE = CatalogDialect(
     prepare_engine=_prepare,
     is_write_conflict=_is_write_conflict,
     inlined_types=inlined_types_for(BIGINT(), VARCHAR(), BLOB()),
+    max_inlined_columns=1997,  # SQLITE_MAX_COLUMN is 2000, and an inlined-data table has 3 columns of its own
     parse_number=_parse_number,
 )
