@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop.conftest import Both, comparable, comparable_rows
 
@@ -173,3 +174,71 @@ def test_local_times_in_nested_columns_of_a_seed_are_in_the_zone_of_the_session(
         f"{{'t': TIMESTAMPTZ '2024-01-01', 'n': TIMESTAMP '{winter}'}}, MAP {{TIMESTAMPTZ '{summer}': [TIMESTAMPTZ '{winter}']}}"
     ).fetchall()
     assert comparable_rows(both.duck.execute("SELECT * FROM s").fetchall()) == comparable_rows(expected)
+
+
+CONSTANTS = [
+    ("BIGINT", "bigint(5)", 5),
+    ("DECIMAL(9, 0)", "decimal(5)", Decimal(5)),
+    ("TIMESTAMP", "timestamp('2020-01-01 00:00:00')", dt.datetime(2020, 1, 1, tzinfo=UTC)),
+    ("TIMESTAMP", "CAST('2020-01-01' AS TIMESTAMP_LTZ)", dt.datetime(2020, 1, 1, tzinfo=UTC)),
+    ("STRING", "concat_ws('-', array('a'), 'b')", "a-b"),
+    ("STRING", "CAST(X'41' AS STRING)", "A"),
+    ("BINARY", "X'00FF'", b"\x00\xff"),
+    ("BINARY", "CAST('é' AS BINARY)", "é".encode()),
+    ("BINARY", "'é'", "é".encode()),
+    ("BOOLEAN", "' true '", True),
+    ("INT", "CAST(NULL AS INT)", None),
+    ("INT", "1 + 2", 3),
+]
+
+
+def test_a_default_of_spark_is_the_same_for_duckdb(both: Both) -> None:
+    both.spark("SET TIME ZONE 'UTC'")
+    both.spark("CREATE TABLE other (a INT)")
+    for number, (kind, default, _) in enumerate(CONSTANTS):
+        both.spark(f"CREATE TABLE t{number} (a INT, c {kind} DEFAULT {default})")
+    for number, (_, default, expected) in enumerate(CONSTANTS):
+        both.duckdb(f"INSERT INTO t{number} (a) VALUES (1)")
+        both.spark(f"INSERT INTO t{number} (a) VALUES (2)")
+        for found in (both.duck.execute(f"SELECT c FROM t{number}").fetchall(), both.session.execute(f"SELECT c FROM t{number}").fetch()):
+            assert [comparable(row[0]) for row in found] == [comparable(expected)] * 2, default
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"),
+    [
+        ("INT", "(SELECT 1)"),
+        ("BOOLEAN", "'a' LIKE ANY ('a', 'b')"),
+        ("STRING", "CAST(INTERVAL '1 2' DAY TO HOUR AS STRING)"),
+        ("STRING", "current_user()"),
+        ("BIGINT", "count(1)"),
+    ],
+)
+def test_an_expression_without_a_counterpart_is_refused(lake: LakeSession, kind: str, default: str) -> None:
+    with pytest.raises(StatementError, match="has no counterpart in DuckDB's SQL, which evaluates it too: write a literal"):
+        lake.execute(f"CREATE TABLE t (a INT, c {kind} DEFAULT {default})")
+
+
+RETYPED = [
+    ("BOOLEAN", "'yes'", "INT"),
+    ("BOOLEAN", "'TRUE'", "INT"),
+    ("DATE", "'2020-1-1'", "TIMESTAMP_NTZ"),
+    ("INT", "' 5 '", "BIGINT"),
+]
+
+
+def test_a_default_is_converted_with_its_column(both: Both) -> None:
+    both.spark("CREATE TABLE t (a INT)")
+    both.spark("INSERT INTO t VALUES (1)")
+    for number, (kind, default, to) in enumerate(RETYPED):
+        both.spark(f"ALTER TABLE t ADD COLUMN c{number} {kind} DEFAULT {default}")
+        both.spark(f"ALTER TABLE t ALTER COLUMN c{number} TYPE {to}")
+    both.duckdb("INSERT INTO t (a) VALUES (2)")
+
+    expected = [(1, 1, dt.datetime(2020, 1, 1), 5)] * 2
+    assert both.duck.execute("SELECT * EXCLUDE (a) FROM t").fetchall() == expected
+    assert both.session.execute("SELECT * EXCEPT (a) FROM t").fetch() == expected
+
+    both.spark("ALTER TABLE t ADD COLUMN old DATE DEFAULT '0044-03-15 (BC)'")
+    with pytest.raises(StatementError, match=r"the default of column old, '0044-03-15 \(BC\)', is not a value of its new type"):
+        both.spark("ALTER TABLE t ALTER COLUMN old TYPE TIMESTAMP_NS")

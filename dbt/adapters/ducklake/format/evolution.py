@@ -12,6 +12,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import count
 
 from ..errors import NotFoundError, StatementError
+from .default_texts import changed_default_text
 from .identifiers import fold
 from .objects import Column, Default, Table
 from .sort_text import names_in, renamed
@@ -140,7 +141,28 @@ def set_type(table: Table, path: tuple[str, ...], to: DataType) -> Table:
             f"column {'.'.join(path)} of {table.name} is {spark_name(data_type_of(column))} and cannot become {spark_name(to)} in place: "
             "not every value would fit. Add a column of the new type, fill it by UPDATE, drop the old one and rename the new one"
         )
-    return replace(table, columns=_edit(table, path, lambda c: (replace(c, type=to.name),)))
+    changed = _retyped(column, to.name)
+    return replace(table, columns=_edit(table, path, lambda _: (changed,)))
+
+
+def _retyped(column: Column, to: str) -> Column:
+    """Return a column with another type and the same defaults, as texts of that type.
+
+    Raises:
+        StatementError: a default is not a value of the type, such as the year 3000 of a TIMESTAMP_NS.
+    """
+    initial, default = column.initial_default, column.default
+    try:
+        if initial is not None:
+            initial = changed_default_text(column.type, to, initial)
+        if default is not None and default.kind == "literal":
+            default = replace(default, text=changed_default_text(column.type, to, default.text))
+    except (ValueError, ArithmeticError):
+        raise StatementError(
+            f"the default of column {column.name}, {default.text if default is not None else initial!r}, is not a value of its new type. "
+            "Add a column of the new type, fill it by UPDATE, drop the old one and rename the new one"
+        ) from None
+    return replace(column, type=to, initial_default=initial, default=default)
 
 
 def set_nullable(table: Table, path: tuple[str, ...], nullable: bool) -> Table:

@@ -21,7 +21,8 @@ from .timestamps import DAY_NANOS, civil_from_days, parse_date, parse_timestamp,
 _TRUE = frozenset({"true", "t", "1", "yes", "y", "on"})
 _FALSE = frozenset({"false", "f", "0", "no", "n", "off"})
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d{1,6}0*)?)?")
-_ESCAPED_BYTE = re.compile(rb"\\x([0-9a-fA-F]{2})")
+ESCAPED_BYTE = re.compile(rb"\\x([0-9a-fA-F]{2})")
+"""A byte in the text of a blob."""
 
 
 def initial_literal(column: Column) -> str | None:
@@ -50,13 +51,20 @@ def _refuse(text: str) -> str:
     raise ValueError(text)
 
 
-def _boolean(text: str) -> str:
+def truth(text: str) -> bool:
+    """Parse a boolean as DuckDB's cast does.
+
+    Raises:
+        ValueError: the text is not a boolean.
+    """
     folded = text.lower()
-    if folded in _TRUE:
-        return "TRUE"
-    if folded in _FALSE:
-        return "FALSE"
-    raise ValueError(text)
+    if folded not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return folded in _TRUE
+
+
+def _boolean(text: str) -> str:
+    return "TRUE" if truth(text) else "FALSE"
 
 
 def _integer(suffix: str) -> Callable[[str], str]:
@@ -121,7 +129,7 @@ def _java_timestamp(nanos: int) -> str:
 
 def _blob(text: str) -> str:
     r"""Write bytes; DuckDB prints bytes that are not printable ASCII as `\xAB`."""
-    data = _ESCAPED_BYTE.sub(lambda match: bytes([int(match.group(1), 16)]), text.encode())
+    data = ESCAPED_BYTE.sub(lambda match: bytes([int(match.group(1), 16)]), text.encode())
     return f"X'{data.hex().upper()}'"
 
 

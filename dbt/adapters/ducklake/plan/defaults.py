@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
 from ..errors import LakeError, StatementError
 from ..format.identifiers import spark_literal
 from ..format.initial_defaults import initial_literal
@@ -16,6 +20,20 @@ from ..translate.dialects import to_duckdb, to_spark
 
 _NUMBERS = (Encoding.INTEGER, Encoding.HUGE, Encoding.FLOAT, Encoding.DECIMAL)
 _NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
+_SELECT = "SELECT "
+_NOT_IN_DEFAULTS = (exp.Query, exp.AggFunc, exp.Window, exp.Column, exp.Star)
+_LITERALS = (
+    *(exp.Literal, exp.Boolean, exp.Null, exp.HexString, exp.RawString),
+    *(exp.Paren, exp.Neg, exp.Cast, exp.DataType, exp.DataTypeParam),
+)
+_CONSTANTS = (
+    *_LITERALS,
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe, exp.Concat, exp.ConcatWs, exp.Array, exp.Upper, exp.Lower, exp.Trim),
+)
+_CASTS = frozenset(
+    {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary", "date", "timestamp"}
+)
+"""The types whose names are functions of Spark."""
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Integers that Spark converts to strings as they are written."""
@@ -37,10 +55,10 @@ def default_sql(column: Column) -> str:
 def _expression_sql(column: Column, default: Default, remedy: str) -> str:
     if default.dialect == "spark":
         return default.text
-    translated = to_spark(f"SELECT {default.text}")
+    translated = to_spark(f"{_SELECT}{default.text}")
     if translated is None:
         raise StatementError(f"the default of column {column.name}, {default.text}, has no counterpart in Spark; {remedy}")
-    return translated.strip()[len("SELECT ") :]
+    return translated.strip()[len(_SELECT) :]
 
 
 def _literal_sql(column: Column, text: str) -> str:
@@ -67,7 +85,10 @@ def default_ddl(column: Column, default: Default) -> str:
     """
     if default.kind != "literal":
         return _expression_sql(column, default, "only DuckDB can set it")
-    is_number = leaf_type(column.type).encoding in _NUMBERS and _NUMBER.fullmatch(default.text)
+    leaf = leaf_type(column.type)
+    if leaf.encoding is Encoding.BLOB:
+        return _literal_sql(column, default.text)
+    is_number = leaf.encoding in _NUMBERS and _NUMBER.fullmatch(default.text)
     return default.text if is_number else spark_literal(default.text)
 
 
@@ -79,11 +100,41 @@ def typed_default(default: Default, type_name: str) -> Default:
     return default if text is None else Default(text)
 
 
-def stored_default(default: Default | None) -> Default | None:
-    """Return a default as the catalog stores it: an expression of Spark is translated to DuckDB's SQL if that means the same."""
-    if default is None or default.kind != "expression":
-        return default
-    shared = to_duckdb(default.text)
+def stored_expression(text: str) -> str | None:
+    """Return an expression of Spark in DuckDB's SQL; None if DuckDB has none that means the same, or allows none there, as a subquery."""
+    shared = to_duckdb(f"{_SELECT}{text}")
     if shared is None or to_spark(shared) is None:
-        return default
-    return Default(shared, "expression", "duckdb")
+        return None
+    tree = _expression(text)
+    return None if tree is None or any(isinstance(node, _NOT_IN_DEFAULTS) for node in tree.walk()) else shared[len(_SELECT) :]
+
+
+def is_literal(text: str) -> bool:
+    """Whether Spark's SQL is a literal, perhaps with casts, such as `bigint(5)` or `CAST('2020-01-01' AS TIMESTAMP)`."""
+    return _consists_of(text, _LITERALS)
+
+
+def is_constant(text: str) -> bool:
+    """Whether Spark's SQL has the same value at any time and in any session, except for its time zone."""
+    return _consists_of(text, _CONSTANTS)
+
+
+def _consists_of(text: str, kinds: tuple[type[exp.Expr], ...]) -> bool:
+    tree = _expression(text)
+    return tree is not None and all(isinstance(node, kinds) or _is_cast(node) for node in tree.walk())
+
+
+def _is_cast(node: exp.Expr) -> bool:
+    """Whether an expression is the call of a function with the name of a type."""
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in _CASTS
+
+
+def _expression(text: str) -> exp.Expr | None:
+    """Parse one expression of Spark's SQL; None for other SQL."""
+    try:
+        tree = sqlglot.parse_one(f"{_SELECT}{text}", read="databricks")
+    except SqlglotError:
+        return None
+    if not isinstance(tree, exp.Select) or len(tree.selects) != 1 or tree != exp.Select(expressions=tree.selects):
+        return None
+    return None if isinstance(tree.selects[0], exp.Alias) else tree.selects[0]

@@ -6,50 +6,83 @@ The default of a TIMESTAMP column that is written as a local time is stored in U
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timezone
+from decimal import Decimal
 
-from ..errors import DuckLakeError, StatementError
+from ..errors import DataError, DuckLakeError, StatementError
+from ..format.default_texts import blob_text, default_text
 from ..format.initial_defaults import initial_literal
-from ..format.leaf_types import leaf_type
+from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Column, Default
+from ..format.statistics import float_text
 from ..format.types import DataType, Field, assign_ids, spark_name
 from ..lake.context import Context
-from ..plan.defaults import stored_default, typed_default
+from ..plan.defaults import is_constant, is_literal, stored_expression, typed_default
 from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.view import Settings
-from ..spark.arrow.values import converter, local_time
+from ..spark.arrow.values import array_of, local_time
 from ..spark.errors import translate
-from ..spark.rows.fetch import column_types
+from ..spark.rows.fetch import column_types, fetch
 from ..sql.constants import constant
 from ..sql.references import references
+from ..sql.values import CastTo, Constant, CurrentTime
 from .environment import Environment, OpenLakes
 
 _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
 
 
 def checked_default(env: Environment, name: str, type_: DataType, default: Default | None) -> Default | None:
-    """Return the default of a column in its stored form.
+    """Return the default of a column in its stored form: a constant as the text of its value, an expression in DuckDB's SQL.
 
     Args:
         env: the environment of the statement.
         name: the name of the column, for messages.
         type_: the type of the column.
-        default: the default, with an expression in Spark's SQL; None for no default.
+        default: the default, with an expression in Spark's SQL; None for no default or NULL.
 
     Raises:
-        StatementError: its value cannot be stored in the column, or Spark cannot compute it.
+        StatementError: its value cannot be stored in the column, Spark cannot compute it, or DuckDB has no such expression.
     """
     if default is None:
         return None
     column = assign_ids([Field(name, type_)], 1)[0]
     default = typed_default(default, column.type)
     if default.kind == "literal":
-        _require_value(column, type_, default.text)
-        default = _in_utc(env, column, default)
-    elif not _is_certain(column, default.text):
+        return _stored_literal(env, column, type_, default.text)
+    found = constant(default.text)
+    value = None if found is None else _value(env, column, found)
+    if value is not None and not _is_time(found):
+        return _stored_literal(env, column, type_, value)
+    if value is None:
         _require_expression(env, column, type_, default.text)
-    return stored_default(default)
+    return _stored_expression(env, column, type_, default.text)
+
+
+def _stored_literal(env: Environment, column: Column, type_: DataType, text: str) -> Default:
+    return Default(_require_value(column, type_, _in_utc(env, column, text)))
+
+
+def _stored_expression(env: Environment, column: Column, type_: DataType, text: str) -> Default | None:
+    """Return an expression in DuckDB's SQL, or the value of a constant, which Spark computes; None if that is NULL."""
+    is_leaf = bool(leaf_type(column.type).name)
+    stored = None if is_leaf and is_literal(text) else stored_expression(text)
+    if stored is not None:
+        return Default(stored, "expression", "duckdb")
+    if not is_leaf or not is_constant(text):
+        raise StatementError(
+            f"the default of column {column.name}, {text}, has no counterpart in DuckDB's SQL, which evaluates it too: write a literal, "
+            "or an expression that both have, such as current_timestamp()"
+        )
+    is_blob = leaf_type(column.type).encoding is Encoding.BLOB
+    value = f"CAST({text} AS {spark_name(type_)})"
+    shown = f"hex({value})" if is_blob else f"CAST({value} AS STRING)"
+    try:
+        ((found,),) = fetch(env.analyzed(references(f"SELECT {shown}")))
+    except Exception as error:
+        raise _misfit(column, type_, text, error) from error
+    if found is None:
+        return None
+    return _stored_literal(env, column, type_, blob_text(bytes.fromhex(found)) if is_blob else found)
 
 
 def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], datetime] | None:
@@ -57,40 +90,57 @@ def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], 
     return None if Settings(lakes.time_zone()).zone_is_utc else lakes.in_zone(context)
 
 
-def _in_utc(env: Environment, column: Column, default: Default) -> Default:
-    """Return the default with a local time as the same instant in UTC; other sessions, and DuckDB's, may have another time zone."""
-    local = local_time(default.text) if leaf_type(column.type).name == "timestamptz" else None
+def _in_utc(env: Environment, column: Column, text: str) -> str:
+    """Return a default with a local time as the same instant in UTC; other sessions, and DuckDB's, may have another time zone."""
+    local = local_time(text) if leaf_type(column.type).name == "timestamptz" else None
     in_zone = None if local is None else in_session_zone(env.lakes, env.context)
     if local is None or in_zone is None:
-        return default
+        return text
     try:
         instant = in_zone(local).astimezone(timezone.utc)
     except OverflowError:  # before year 1 or after year 9999, which Python's dates cannot express
-        return default
-    return replace(default, text=f"{instant.replace(tzinfo=None).isoformat(' ')}+00")
+        return text
+    return f"{instant.replace(tzinfo=None).isoformat(' ')}+00"
 
 
-def _require_value(column: Column, type_: DataType, text: str) -> None:
-    """Require a default that inserted rows can have and, if it is the column's initial default, older rows too."""
+def _require_value(column: Column, type_: DataType, text: str) -> str:
+    """Require a default that inserted rows can have and, if it is the column's initial default, older rows too; return DuckDB's text."""
     try:
-        converter(column)(text)
+        array_of([text], column)
         initial_literal(Column(column.column_id, column.name, column.type, initial_default=text, children=column.children))
+        return default_text(column.type, text)
     except _NO_VALUE:
         raise StatementError(
             f"the default of column {column.name}, {text!r}, is not a {spark_name(type_)}; write another DEFAULT"
         ) from None
 
 
-def _is_certain(column: Column, text: str) -> bool:
-    """Whether the text is a constant, such as `current_timestamp()`, that can be converted to the column's type without Spark."""
-    value = constant(text)
-    if value is None or not can_store(column):
-        return False
+def _value(env: Environment, column: Column, found: Constant) -> str | None:
+    """Return the text of a constant, such as `true` or `current_timestamp()`, as a value of the column; None if Spark must compute it."""
+    if not can_store(column):
+        return None
     try:
-        column_values([value], column, Clock(datetime.now(timezone.utc), zone_is_utc=True))
+        clock = Clock(datetime.now(timezone.utc), zone_is_utc=_is_time(found) or Settings(env.lakes.time_zone()).zone_is_utc)
+        (value,) = column_values([found], column, clock)
     except NeedsSparkError:
-        return False
-    return True
+        return None
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return blob_text(value)
+        case float():
+            return float_text(value, column.type)
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return value.isoformat(" ")
+    return None if value is None else str(value)
+
+
+def _is_time(found: Constant | None) -> bool:
+    """Whether a constant is the current time, perhaps with casts."""
+    return _is_time(found.value) if isinstance(found, CastTo) else isinstance(found, CurrentTime)
 
 
 def _require_expression(env: Environment, column: Column, type_: DataType, text: str) -> None:
@@ -98,7 +148,12 @@ def _require_expression(env: Environment, column: Column, type_: DataType, text:
     try:
         column_types(env.analyzed(query))
     except Exception as error:
-        found = translate(error)
-        if not isinstance(found, StatementError):
-            raise
-        raise StatementError(f"the default of column {column.name}, {text}, does not fit a {spark_name(type_)}: {found}") from error
+        raise _misfit(column, type_, text, error) from error
+
+
+def _misfit(column: Column, type_: DataType, text: str, error: Exception) -> Exception:
+    """Return the error about an expression that Spark cannot compute; another kind of error, such as a lost connection, as it is."""
+    found = translate(error)
+    if not isinstance(found, StatementError | DataError):
+        return error
+    return StatementError(f"the default of column {column.name}, {text}, does not fit a {spark_name(type_)}: {found}")

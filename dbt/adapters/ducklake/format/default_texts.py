@@ -1,0 +1,107 @@
+"""The text of a literal default, in the form that DuckDB's casts from text read.
+
+DuckDB casts the `initial_default` of every column when it loads a catalog. One text that it cannot cast makes all tables of the lake
+unusable for it. So texts that Spark or Python read, but DuckDB may not, are rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from .initial_defaults import ESCAPED_BYTE, truth
+from .leaf_types import Encoding, leaf_type
+from .statistics import float_text
+from .timestamps import (
+    INFINITY_DAYS,
+    INFINITY_MICROS,
+    MIN_NANOS,
+    date_text,
+    parse_date,
+    parse_iso,
+    parse_time,
+    parse_timestamp,
+    time_text,
+    timestamp_text,
+)
+
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
+_MIN_MICROS = -9_223_372_022_400_000_000
+"""290309-12-22 (BC), the first day of DuckDB's timestamps."""
+
+
+def default_text(type_name: str, text: str) -> str:
+    """Return the text of a default of the stored type `type_name` as DuckDB reads it.
+
+    Raises:
+        ValueError: DuckDB has no such value.
+        ArithmeticError: the text is not a number.
+    """
+    match leaf_type(type_name).encoding:
+        case Encoding.BOOLEAN:
+            return "true" if truth(text.strip()) else "false"
+        case Encoding.INTEGER | Encoding.HUGE:
+            return _integer(text)
+        case Encoding.DECIMAL:
+            return text if _PLAIN_NUMBER.fullmatch(text) else f"{Decimal(text):f}"
+        case Encoding.FLOAT:
+            return text if _PLAIN_NUMBER.fullmatch(text) else float_text(float(text), type_name) or "nan"
+        case Encoding.DATE:
+            return _date(text)
+        case Encoding.TIME:
+            return time_text(parse_time(text))
+        case Encoding.TIMESTAMP:
+            return _timestamp(type_name, text.strip())
+        case Encoding.BLOB:
+            return blob_text(ESCAPED_BYTE.sub(lambda match: bytes([int(match.group(1), 16)]), text.encode()))
+        case Encoding.NONE:
+            return text.strip()
+    return text
+
+
+def changed_default_text(old: str, new: str, text: str) -> str:
+    """Return the text of a default of the stored type `old` for the type `new`, which can represent every value of `old`.
+
+    Raises:
+        ValueError: DuckDB has no such value of the new type.
+        ArithmeticError: the text is not a number.
+    """
+    if leaf_type(old).encoding is Encoding.BOOLEAN and leaf_type(new).is_integer:
+        return "1" if truth(text.strip()) else "0"
+    return text if leaf_type(new).encoding is Encoding.NONE else default_text(new, text)
+
+
+def blob_text(value: bytes) -> str:
+    r"""Return the text of a blob, as DuckDB writes it: `\xAB` for each byte that is not a plain printable character."""
+    return "".join(chr(byte) if 32 <= byte <= 126 and chr(byte) not in "\\'\"" else f"\\x{byte:02X}" for byte in value)
+
+
+def _integer(text: str) -> str:
+    number = Decimal(text)
+    if not number.is_finite() or number != int(number):
+        raise ValueError(f"{text!r} is not an integer")
+    return str(int(number))
+
+
+def _date(text: str) -> str:
+    days = parse_date(text.strip())
+    if abs(days) > INFINITY_DAYS:
+        raise ValueError(f"{text!r} is not a date of DuckDB")
+    return date_text(days)
+
+
+def _timestamp(type_name: str, text: str) -> str:
+    """Return the text as it is if all engines read it alike; an offset is only in texts of instants."""
+    nanos, offset = parse_timestamp(text)
+    is_instant = leaf_type(type_name).name == "timestamptz"
+    if is_instant:
+        nanos -= (offset or 0) * 1_000_000_000
+    is_infinite = "infinity" in text
+    if leaf_type(type_name).unit_nanos == 1:
+        if not is_infinite and not MIN_NANOS <= nanos < INFINITY_MICROS:
+            raise ValueError(f"{text!r} is outside the years 1677 to 2262")
+    elif not is_infinite and not _MIN_MICROS <= nanos // 1000 < INFINITY_MICROS:
+        raise ValueError(f"{text!r} is not a timestamp of DuckDB")
+    if is_infinite or (parse_iso(text) is not None and (is_instant or offset is None)):
+        return text
+    return timestamp_text(nanos) + ("+00" if is_instant else "")
