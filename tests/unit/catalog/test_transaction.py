@@ -19,6 +19,7 @@ from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
+from dbt.adapters.ducklake.format.row_statistics import stats_of_rows
 from tests.catalog_objects import COLUMNS, committed, table_of, view_of
 from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
 
@@ -179,9 +180,54 @@ def test_bounds_that_are_not_certain_are_not_stored(lake: LakeCatalog) -> None:
         transaction.rows.add_files(altered, [file_of(altered, stats=(ColumnStats(3, 5, 9, 1, "10", "12"),))])
 
     committed(lake, add_column_and_rows)
-    assert bounds() == {3: (True, "7", "12")}
+    assert bounds() == {}  # DuckDB stores none for a column that older files do not have
+
+    def replace_all(transaction: Any) -> None:
+        transaction.rows.truncate(table_of(transaction))
+        new = replace(added, column_id=4, name="d")
+        altered = replace(table_of(transaction), columns=(*COLUMNS, added, new), next_column_id=5)
+        transaction.objects.put_table(altered)
+        transaction.rows.add_files(altered, [file_of(altered, stats=(ColumnStats(4, 5, 10, 0, "10", "12"),))])
+
+    committed(lake, replace_all)
+    assert bounds() == {4: (False, "10", "12")}
     insert(lake, file_of(table, stats=()))
     assert bounds() == {}
+
+
+@pytest.mark.parametrize("kind", ["int128", "uint128", "timetz", "interval", "time_ns", "blob"])
+def test_a_type_of_which_duckdb_uses_no_bounds_has_a_row(lake: LakeCatalog, kind: str) -> None:
+    table = create(lake, columns=(Column(1, "a", kind),))
+    query = "SELECT contains_null, min_value, max_value FROM ducklake_table_column_stats"
+
+    insert(lake, file_of(table, stats=(ColumnStats(1, 5, 10, 0),)))
+    assert [(bool(row[0]), *row[1:]) for row in metadata(lake, query)] == [(False, None, None)]
+    insert(lake, file_of(table, stats=(ColumnStats(1, 5, 9, 1),)))
+    assert [(bool(row[0]), *row[1:]) for row in metadata(lake, query)] == [(True, None, None)]
+    insert(lake, file_of(table, stats=()))
+    assert metadata(lake, query) == []
+
+
+def test_rounded_bounds_are_those_of_the_file_only(lake: LakeCatalog) -> None:
+    table = create(lake, columns=(Column(1, "a", "timestamp"),))
+    bounds = ("2020-01-01 00:00:00.000001", "2020-01-01 00:00:00.000002")
+    insert(lake, file_of(table, stats=(ColumnStats(1, 5, 10, 0, *bounds, is_rounded=True),)))
+    assert metadata(lake, "SELECT min_value, max_value FROM ducklake_file_column_stats") == [bounds]
+    assert metadata(lake, "SELECT * FROM ducklake_table_column_stats") == []
+
+
+def test_the_bounds_of_staged_rows_are_those_of_the_rows_that_stay(lake: LakeCatalog) -> None:
+    table = create(lake, columns=(Column(1, "a", "int32"),))
+    rows = [(1,), (2,), (1000,), (None,)]
+
+    def insert_and_delete(transaction: Any) -> None:
+        transaction.rows.add_inlined(table, rows, stats_of_rows(table.columns, rows))
+        name = transaction.staged.rows[table.table_id].inlined[0].name
+        transaction.rows.delete_rows(table, inlined={name: [2, 3]})
+
+    committed(lake, insert_and_delete)
+    query = "SELECT contains_null, min_value, max_value FROM ducklake_table_column_stats"
+    assert [(bool(row[0]), *row[1:]) for row in metadata(lake, query)] == [(False, "1", "2")]
 
 
 def test_a_changed_column_ends_its_row_and_begins_another_with_the_same_id(lake: LakeCatalog) -> None:

@@ -124,3 +124,16 @@ def test_constraints_are_checked_by_statistics() -> None:
         check_stats([file(ColumnStats(3, min_value="0", max_value="256"))], columns)
     with pytest.raises(LakeError, match="does not count the NULLs of column a"):
         check_stats([file(ColumnStats(1))], columns)
+
+
+def test_the_minimum_zero_has_no_sign(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.parquet", pa.table({"f": [0.0, 2.5]}))
+    (written,) = read_files([file], columns_of("f double"))
+    assert (written.column_stats[0].min_value, written.column_stats[0].max_value) == ("0.0", "2.5")
+
+
+@pytest.mark.parametrize(("nanos", "rounded"), [(1400, True), (1000, False)])
+def test_bounds_of_finer_timestamps_are_marked_as_rounded(tmp_path: Path, nanos: int, rounded: bool) -> None:
+    file = write(tmp_path / "x.parquet", pa.table({"a": pa.array([nanos], pa.timestamp("ns"))}))
+    (written,) = read_files([file], columns_of("a timestamp_ntz"))
+    assert written.column_stats[0].is_rounded is rounded

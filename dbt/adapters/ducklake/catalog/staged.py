@@ -14,6 +14,7 @@ from ..format.compaction import Compaction
 from ..format.files import ColumnStats, Condition, FlushedFile, WrittenDeleteFile, WrittenFile
 from ..format.objects import Column, Macro, Schema, Table, View
 from ..format.options import StoredOption
+from ..format.row_statistics import stats_of_rows
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -63,9 +64,17 @@ class StagedRows:
     column_stats: tuple[ColumnStats, ...]
 
     def without(self, offsets: Collection[int]) -> StagedRows:
-        """Return a copy without some rows; the statistics stay and may be wider than necessary."""
+        """Return a copy without some rows, and with the statistics of the others: no reader could see that a bound is of a removed row.
+
+        The `extra_stats` stay and may be wider than necessary.
+        """
         kept = [index for index, offset in enumerate(self.offsets) if offset not in offsets]
-        return replace(self, rows=tuple(self.rows[i] for i in kept), offsets=tuple(self.offsets[i] for i in kept))
+        if len(kept) == len(self.offsets):
+            return self
+        rows = tuple(self.rows[i] for i in kept)
+        extra = {each.column_id: each.extra_stats for each in self.column_stats}
+        stats = tuple(replace(each, extra_stats=extra.get(each.column_id)) for each in stats_of_rows(self.columns, rows))
+        return replace(self, rows=rows, offsets=tuple(self.offsets[i] for i in kept), column_stats=stats)
 
 
 @dataclass(frozen=True)

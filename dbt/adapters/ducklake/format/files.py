@@ -51,6 +51,8 @@ class ColumnStats:
     max_value: str | None = None
     contains_nan: bool | None = None
     extra_stats: str | None = None
+    is_rounded: bool = False
+    """Whether a bound was rounded outward, so that it need not be a value of the column. The catalog does not store it."""
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,7 @@ def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> Column
         max_value=bounds[1],
         contains_nan=_either(left.contains_nan, right.contains_nan),
         extra_stats=_extra(type_name, left, right),
+        is_rounded=left.is_rounded or right.is_rounded,
     )
 
 

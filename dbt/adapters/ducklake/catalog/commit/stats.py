@@ -18,11 +18,14 @@ from sqlalchemy import delete, func, select
 from ...format.files import ColumnStats, WrittenFile
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.statistics import decode, merge_stats
+from ...format.statistics import merge_stats
 from ..read.row_state import TableStats
 from ..staged import RowChanges
 from ..store import tables as t
 from .state import CommitState
+
+_WITHOUT_STATISTICS = frozenset({"int128", "uint128", "timetz", "interval", "time_ns", "blob"})
+"""The types of which DuckDB uses no bounds. A column has a row nevertheless, without which DuckDB cannot SET NOT NULL."""
 
 
 def write_table_stats(state: CommitState, table: Table, stats: TableStats, changes: RowChanges) -> None:
@@ -55,7 +58,7 @@ def write_table_stats(state: CommitState, table: Table, stats: TableStats, chang
         )
         for column_id, leaf in leaves.items()
     }
-    _write_columns(state, table, leaves, added, stats)
+    _write_columns(state, table, leaves, added, stats, replaces_all=changes.truncated)
 
 
 def without_retyped_bounds(table: Table, changes: RowChanges) -> RowChanges:
@@ -118,15 +121,17 @@ def _write_columns(
     leaves: dict[int, Column],
     added: dict[int, ColumnStats],
     stats: TableStats,
+    *,
+    replaces_all: bool,
 ) -> None:
     """Merge the statistics of the added rows into the stored ones, and remove those whose bounds are unknown."""
     source = t.table_column_stats
     rows = state.connection.execute(select(source).where(source.c.table_id == table.table_id)).all() if stats.exists else []
     stored = {row.column_id: row for row in rows}
-    new_columns = _new_columns(state, table)
+    new_columns = _new_columns(state, table) if replaces_all else set()
     replaced = []
     for column_id, leaf in leaves.items():
-        before = _before(stored.get(column_id), leaf, stats, column_id in new_columns)
+        before = _before(stored.get(column_id), leaf, stats, without_rows=column_id in new_columns)
         if column_id in stored:
             replaced.append(column_id)
         if before is None:
@@ -137,24 +142,28 @@ def _write_columns(
     state.remove(source, source.c.column_id, replaced, source.c.table_id == table.table_id)
 
 
-def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
-    """Return the statistics of a column's existing rows; None if they are unknown."""
+def _before(row: Any, leaf: Column, stats: TableStats, *, without_rows: bool) -> ColumnStats | None:
+    """Return the statistics of a column's existing rows; None if they are unknown.
+
+    A column that is added to a table with rows has none: DuckDB, too, stores no row for it, and would take one for all of the table's rows.
+
+    Args:
+        row: the stored statistics, or None.
+        leaf: the column.
+        stats: the statistics of the table.
+        without_rows: whether no existing row has the column: the commit adds it and ends all of them.
+    """
     if row is not None:
         has_extra = leaf_type(leaf.type).extra_stats
         bounds_known = row.extra_stats is not None if has_extra else row.min_value is not None and row.max_value is not None
         # the catalog stores no counts, and only whether a count is zero matters
         nulls = 1 if row.contains_null or row.contains_null is None else 0
-        if not bounds_known:
+        if not bounds_known and leaf.type not in _WITHOUT_STATISTICS:
             return None
         return ColumnStats(leaf.column_id, None, 1, nulls, row.min_value, row.max_value, row.contains_nan, row.extra_stats)
-    if not stats.exists or stats.record_count == 0:
+    if not stats.exists or stats.record_count == 0 or without_rows:
         return ColumnStats(leaf.column_id, 0, 0, 0, contains_nan=False)
-    if not is_new:
-        return None
-    value = leaf.initial_default
-    if value is None:
-        return ColumnStats(leaf.column_id, 0, 0, stats.record_count, contains_nan=False)
-    return ColumnStats(leaf.column_id, 0, stats.record_count, 0, value, value) if decode(leaf.type, value) is not None else None
+    return None
 
 
 def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
@@ -163,9 +172,11 @@ def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     Geometries and variants need `extra_stats` instead: the extent, or the bounds of the shredded parts.
     """
     leaf = leaf_type(type_name)
+    if type_name in _WITHOUT_STATISTICS:
+        return stats.null_count is not None
     if leaf.extra_stats:
         return stats.extra_stats is not None
-    if not leaf.has_bounds:
+    if not leaf.has_bounds or stats.is_rounded:
         return False
     return stats.value_count == 0 or (stats.min_value is not None and stats.max_value is not None)
 

@@ -64,6 +64,7 @@ def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name
         min_value=bounds[0],
         max_value=bounds[1],
         contains_nan=nan if leaf.is_float else None,
+        is_rounded=leaf.is_timestamp and any(bound is not None and bound % leaf.unit_nanos for bound in (running.least, running.greatest)),
     )
 
 
@@ -119,7 +120,7 @@ class _Unit:
             return int.from_bytes(raw, "big", signed=True)
         if self.unsigned_bits and isinstance(raw, int) and raw < 0:
             return raw + (1 << self.unsigned_bits)
-        return raw
+        return 0.0 if isinstance(raw, float) and raw == 0 else raw  # Parquet has -0.0 for a minimum of 0.0; DuckDB stores 0.0
 
 
 def _unit(metadata: pq.FileMetaData, number: int) -> _Unit:
