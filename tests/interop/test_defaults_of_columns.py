@@ -74,6 +74,13 @@ def test_a_default_of_duckdb_is_the_same_in_old_and_new_rows(both: Both) -> None
         assert ours[2 * number : 2 * number + 2] == (1, 4), default
 
 
+def test_a_doubled_quote_in_a_default_is_a_quote(both: Both) -> None:
+    both.spark("CREATE TABLE t (a INTEGER, b STRING DEFAULT 'it''s', c STRING DEFAULT concat('O''Brien', \"a\"\"b\"))")
+    both.spark("INSERT INTO t (a) VALUES (1)")
+    both.duckdb("INSERT INTO t (a) VALUES (2)")
+    assert both.rows("SELECT * FROM t") == [(1, "it's", "O'Briena\"b"), (2, "it's", "O'Briena\"b")]
+
+
 def test_a_geometry_is_the_same_in_old_and_new_rows(lake: LakeSession) -> None:
     lake.execute("CREATE TABLE t (a INT)")
     lake.execute("INSERT INTO t VALUES (1)")

@@ -821,6 +821,10 @@ x >= x
 x = x
 s < 'b'
 s = "abc"
+'it''s'
+"a""b"
+concat('O''Brien', 'a' 'b', '"''', s)
+s <> 'O''Brien'
 d > '2020-01-01'
 d = DATE '2024-02-29'
 ts >= TIMESTAMP_NTZ '2024-01-01 00:00:00'

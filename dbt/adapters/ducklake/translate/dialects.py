@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import Dialect, exp
@@ -46,13 +47,13 @@ class _Direction:
     rules: Rules
 
 
-class _ListsFromOne(DuckDB):
+class ListsFromOne(DuckDB):
     """DuckDB's SQL with the indexes of lists as written, from 1; sqlglot would shift them to 0."""
 
     INDEX_OFFSET = 0
 
 
-TO_SPARK = _Direction(_ListsFromOne, "spark", double_quoted, backquoted, RULES_TO_SPARK)
+TO_SPARK = _Direction(ListsFromOne, "spark", double_quoted, backquoted, RULES_TO_SPARK)
 TO_DUCKDB = _Direction("databricks", "duckdb", backquoted, double_quoted, RULES_TO_DUCKDB)
 
 
@@ -107,7 +108,21 @@ def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()
             own = reference.alias if reference.alias != str(reference.name) else None
             alias = f" AS {backquoted(own)}" if own else ""
             text = f"{text[:end]} AT ({at}){alias}{text[reference.end :]}"
-    return _translated(text, TO_DUCKDB, approximate, tuple(names))[0]
+    return _translated(_with_escaped_quotes(text), TO_DUCKDB, approximate, tuple(names))[0]
+
+
+def _with_escaped_quotes(text: str) -> str:
+    r"""Return Spark's SQL with each doubled quote in a string as `\'`, because sqlglot reads two strings there."""
+    try:
+        tokens = sqlglot.tokenize(text, read=TO_DUCKDB.read)
+    except SqlglotError:
+        return text
+    for token, following in reversed(list(pairwise(tokens))):
+        quote = text[token.end]
+        touches = following.start == token.end + 1 and text[following.start] == quote
+        if touches and token.token_type is following.token_type is TokenType.STRING:
+            text = f"{text[: token.end]}\\{quote}{text[following.start + 1 :]}"
+    return text
 
 
 def to_spark(text: str, *, approximate: bool = False, names: Sequence[str] = ()) -> str | None:

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from ..format.identifiers import double_quoted, fold
 from ..format.objects import Macro, MacroBody
 from ..format.types import from_stored, spark_name
-from .dialects import PLACEHOLDER, plain_duckdb
+from .dialects import PLACEHOLDER, ListsFromOne, plain_duckdb
 
 MAX_MACRO_DEPTH = 32
 
@@ -26,13 +26,13 @@ Find = Callable[[tuple[str, ...], bool], Macro | None]
 def expand_macros(text: str, find: Find) -> str | None:
     """Return a query with its macro calls replaced; None if one cannot be replaced. Text without macro calls is returned unchanged."""
     try:
-        tree = sqlglot.parse_one(plain_duckdb(text, keep_main=True).replace(PLACEHOLDER, double_quoted(PLACEHOLDER)), read="duckdb")
+        tree = sqlglot.parse_one(plain_duckdb(text, keep_main=True).replace(PLACEHOLDER, double_quoted(PLACEHOLDER)), read=ListsFromOne)
         expanded = _expand(tree, find, 0)
     except (SqlglotError, RecursionError, _UnclearError):
         return None
     if expanded is None:
         return text
-    return expanded.sql(dialect="duckdb").replace(double_quoted(PLACEHOLDER), PLACEHOLDER)
+    return expanded.sql(dialect=ListsFromOne).replace(double_quoted(PLACEHOLDER), PLACEHOLDER)
 
 
 class _UnclearError(Exception):
@@ -87,7 +87,7 @@ def _body(macro: Macro, given: Sequence[exp.Expr], around: exp.Select | None) ->
     for body in macro.bodies:
         arguments = _arguments(body, given)
         if arguments is not None:
-            tree = sqlglot.parse_one(plain_duckdb(body.sql, keep_main=True), read="duckdb")
+            tree = sqlglot.parse_one(plain_duckdb(body.sql, keep_main=True), read=ListsFromOne)
             return _filled(tree, arguments, around, macro.is_table)
     raise _UnclearError(f"no implementation of {macro.name} takes {len(given)} arguments")
 
