@@ -248,6 +248,19 @@ def test_structs_with_backslashes_go_to_files(catalog: CatalogUnderTest, session
 
 
 @pytest.mark.parity
+def test_closing_brackets_two_levels_deep_go_to_files(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    session.execute("CREATE TABLE t (a ARRAY<ARRAY<STRING>>, b ARRAY<STRUCT<x: STRING>>, c ARRAY<STRING>)")
+    session.execute("INSERT INTO t VALUES (array(array('[')), array(named_struct('x', '{')), array('a]}'))")
+    assert files(catalog) == 0
+    session.execute("INSERT INTO t VALUES (array(array('a]')), array(named_struct('x', 'a}')), NULL)")
+    assert files(catalog) == 1
+    found = duck.execute("SELECT * FROM t").fetchall()
+    assert sorted(found, key=str) == [([["["]], [{"x": "{"}], ["a]}"]), ([["a]"]], [{"x": "a}"}], None)]
+
+
+@pytest.mark.parity
 def test_nested_strings_that_duckdb_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("CREATE TABLE t (l VARCHAR[], s STRUCT(p VARCHAR, n INTEGER), m MAP(VARCHAR, VARCHAR))")
     strings = ["\xa0x\u3000", "\u3000", "null\xa0", "C:\\dir", "a\\\\b, c", "it's"]

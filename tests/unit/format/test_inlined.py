@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from typing import Any
 
+import duckdb
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.format.inlined import decode
+from dbt.adapters.ducklake.format.nested_text import format_nested
 from dbt.adapters.ducklake.format.objects import Column
 
 UTC = timezone.utc
@@ -130,6 +133,43 @@ def test_the_literal_form(shape: Column, text: str, expected: Any) -> None:
 )
 def test_the_sql_form_of_structs(shape: Column, text: str, expected: Any) -> None:
     assert decode(text, shape) == expected
+
+
+NESTED_TWICE = {
+    "VARCHAR[][]": (list_of(list_of(VARCHAR)), [["z", "{}"]], '[["z", {}]]'),
+    "STRUCT(a VARCHAR)[]": (list_of(struct(a=VARCHAR)), [{"a": "{}"}], '[{"a": {}}]'),
+    "STRUCT(a VARCHAR[])": (struct(a=list_of(VARCHAR)), {"a": ["{}"]}, '{"a": [{}]}'),
+    "STRUCT(a STRUCT(b VARCHAR))": (struct(a=struct(b=VARCHAR)), {"a": {"b": "{}"}}, '{"a": {"b": {}}}'),
+    "MAP(VARCHAR, VARCHAR)[]": (list_of(map_of(VARCHAR, VARCHAR)), [[("{}", "z")]], '[{{}: "z"}]'),
+    "MAP(VARCHAR, VARCHAR[])": (map_of(VARCHAR, list_of(VARCHAR)), [("k", ["{}"])], '{"k": [{}]}'),
+}
+"""DuckDB's type → (column, a value of it, the value as JSON), both with {} for a text."""
+
+
+@pytest.mark.parametrize("kind", NESTED_TWICE)
+@pytest.mark.parametrize("text", ["[(", "{", "a='b\\", 'x, "y"'])
+def test_duckdb_reads_texts_in_nested_values(kind: str, text: str) -> None:
+    shape, value, as_json = NESTED_TWICE[kind]
+    formatted = format_nested(value, shape, lambda _leaf, _type: text)
+    found = duckdb.execute(f"SELECT CAST(? AS {kind})::JSON", [formatted]).fetchone()
+    assert found is not None
+    expected = json.loads(as_json.replace("{}", json.dumps(text)).replace('"z"', json.dumps(text)).replace('"k"', json.dumps(text)))
+    assert json.loads(found[0]) == expected
+
+
+@pytest.mark.parametrize("kind", NESTED_TWICE)
+@pytest.mark.parametrize("text", ["a]", "a}", "[]", "{x}", "'}]"])
+def test_closing_brackets_two_levels_deep_are_not_written(kind: str, text: str) -> None:
+    """DuckDB takes such a bracket for the end of the inner value, although the text is in quotes."""
+    shape, value, _ = NESTED_TWICE[kind]
+    with pytest.raises(ValueError, match="closing bracket"):
+        format_nested(value, shape, lambda _leaf, _type: text)
+
+
+def test_a_field_with_a_closing_bracket_is_written_only_in_an_outer_struct() -> None:
+    assert format_nested({"a]": "}"}, struct(**{"a]": VARCHAR}), lambda leaf, _type: leaf) == "{'a]': '}'}"
+    with pytest.raises(ValueError, match="closing bracket"):
+        format_nested([{"a]": "b"}], list_of(struct(**{"a]": VARCHAR})), lambda leaf, _type: leaf)
 
 
 @pytest.mark.parametrize("blank", ["\xa0", "\u3000", "\u2028", "\x85", "\x1c"])

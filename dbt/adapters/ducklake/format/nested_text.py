@@ -55,8 +55,8 @@ def format_nested(value: Any, column: Column, text: Callable[[Any, str], str]) -
         text: converts (value, stored type) of a leaf to its text.
 
     Raises:
-        ValueError: the text would not be read back as the same value: it contains JSON, which DuckDB reads differently, or it is a struct
-            whose text is also valid in the SQL form.
+        ValueError: the text would not be read back as the same value: it contains JSON, which DuckDB reads differently; a closing bracket
+            two levels deep, with which DuckDB ends the inner value; or it is a struct whose text is also valid in the SQL form.
     """
     if any(node.type == "json" for node in column.walk()):
         raise ValueError("JSON inside a nested value")
@@ -66,18 +66,19 @@ def format_nested(value: Any, column: Column, text: Callable[[Any, str], str]) -
     return formatted
 
 
-def _format(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
+def _format(value: Any, column: Column, text: Callable[[Any, str], str], depth: int = 0) -> str:
     if value is None:
         return "NULL"
+    inner = depth + 1
     match column.type, column.children:
         case "list", (element,):
-            return "[" + ", ".join(_format(item, element, text) for item in value) + "]"
+            return "[" + ", ".join(_format(item, element, text, inner) for item in value) + "]"
         case "map", (key, entry):
-            return "{" + ", ".join(f"{_format(k, key, text)}={_format(v, entry, text)}" for k, v in value) + "}"
+            return "{" + ", ".join(f"{_format(k, key, text, inner)}={_format(v, entry, text, inner)}" for k, v in value) + "}"
         case "struct", children:
-            fields = (f"{_quoted(child.name)}: {_format(value.get(child.name), child, text)}" for child in children)
+            fields = (f"{_quoted(child.name, inner)}: {_format(value.get(child.name), child, text, inner)}" for child in children)
             return "{" + ", ".join(fields) + "}"
-    return _quoted(text(value, column.type))
+    return _quoted(text(value, column.type), depth)
 
 
 def _unchanged(text: str, _type: str) -> str:
@@ -85,8 +86,10 @@ def _unchanged(text: str, _type: str) -> str:
     return text
 
 
-def _quoted(text: str) -> str:
-    """Return a string in quotes, in the literal form."""
+def _quoted(text: str, depth: int) -> str:
+    """Return a string in quotes, in the literal form. `depth` is the number of nested values around it."""
+    if depth > 1 and ("]" in text or "}" in text):
+        raise ValueError("a closing bracket inside a nested value of a nested value")
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
