@@ -8,6 +8,7 @@ from __future__ import annotations
 import calendar
 import re
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 _PART = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 """A number with its unit, such as `7 days`."""
@@ -68,7 +69,10 @@ def _parse(text: str) -> tuple[int, float]:
         if part is None or unit is None:
             raise ValueError(f"{text!r} is not an interval; write it like '7 days'")
         if unit in _MONTHS:
-            months += round(float(part[1]) * _MONTHS[unit])
+            length = Decimal(part[1]) * _MONTHS[unit]
+            months += int(length)
+            if _MONTHS[unit] < _MONTHS["year"]:  # DuckDB drops the rest of a year, and counts the rest of a month as days
+                seconds += int((length - int(length)) * 30) * _SECONDS["day"]
         else:
             seconds += float(part[1]) * _SECONDS[unit]
         rest = rest[part.end() :]
