@@ -17,6 +17,7 @@ def macros(both: Both) -> Both:
     both.duckdb("CREATE MACRO s.rows_of(n) AS TABLE SELECT n AS x, n + 1 AS y")
     both.duckdb("CREATE MACRO typed(a INTEGER, b VARCHAR := 'it''s') AS b || a")
     both.duckdb("CREATE MACRO nested(a) AS s.plus(s.over(a))")
+    both.duckdb("CREATE MACRO nth(l, a) AS l[a]")
     return both
 
 
@@ -27,6 +28,7 @@ def macros(both: Both) -> Both:
         ("SELECT s.over(c) AS p, s.over(c, c + 1) AS q FROM t", [(14, 56)]),
         ("SELECT r.x, u.y FROM s.rows_of(5) AS r JOIN lake.s.rows_of(4) AS u ON r.x = u.y", [(5, 5)]),
         ("SELECT typed(3) AS p, nested(4) AS q", [("it's3", 13)]),
+        ("SELECT nth([5, 6, 7], 1) AS p, nth([5, 6, 7], c - 5) AS q, [5, 6][1] + s.plus(1) AS r FROM t", [(5, 6, 11)]),
     ],
 )
 def test_views_that_call_macros_are_read(macros: Both, query: str, rows: list[tuple[object, ...]]) -> None:

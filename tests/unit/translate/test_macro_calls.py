@@ -37,6 +37,13 @@ def test_a_field_of_a_parameter_is_one_of_the_argument() -> None:
     assert expanded("SELECT f(st) FROM t", f="(SELECT max(x.a) FROM u AS x)") == "SELECT ((SELECT MAX(x.a) FROM u AS x)) FROM t"
 
 
+def test_the_index_of_a_list_stays_the_same() -> None:
+    assert expanded("SELECT f(1), f(k), l[2] FROM t", f="[5, 6][x]") == (
+        "SELECT (TRY_ELEMENT_AT(ARRAY(5, 6), 1)), (TRY_ELEMENT_AT(ARRAY(5, 6), k)), TRY_ELEMENT_AT(l, 2) FROM t"
+    )
+    assert expanded("SELECT f(l) FROM t", f="x[1]") == "SELECT (TRY_ELEMENT_AT(l, 1)) FROM t"
+
+
 @pytest.mark.parametrize(
     ("query", "argument"),
     [
