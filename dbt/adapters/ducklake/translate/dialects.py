@@ -22,6 +22,7 @@ from ..format.identifiers import backquoted, double_quoted, fold
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import FunctionCall, Name, Reference, Sql
+from .precedence import add_parentheses
 from .rules_to_duckdb import RULES as RULES_TO_DUCKDB
 from .rules_to_spark import RULES as RULES_TO_SPARK
 from .shared_sql import NoCounterpartError, Rules, translate_tree
@@ -159,6 +160,7 @@ def _translated(text: str, direction: _Direction, approximate: bool = False, nam
         bare = not isinstance(trees[0], exp.Paren)
         tree = translate_tree(trees[0], direction.read, direction.rules, _APPROXIMATE if approximate else ())
         tree = tree.unnest() if bare else tree
+        add_parentheses(tree)
         translated = tree.sql(dialect=direction.write, unsupported_level=ErrorLevel.RAISE, comments=False)
     except NoCounterpartError as error:
         return None, str(error)
