@@ -44,7 +44,13 @@ x / 2
 i & 3
 i | 8
 xor(i, 5)
+xor(i, 5) & 3
+xor(i, k) + 1
+i - xor(k, 1)
+mod(i, 3) * 2
+2 * mod(i, k)
 ~i
+~i + 5
 n + 1.25
 n - n
 n * n
@@ -161,6 +167,9 @@ split_part(s, ' ', 2)
 split_part('a.b.c', '.', 2)
 md5(s)
 regexp_matches(s, 'a[bc]+')
+regexp_matches(s, 'b') IS NULL
+regexp_matches(s, 'b') = o
+regexp_matches(s, 'b') AND o
 s ~ '[a-c]*'
 s SIMILAR TO 'abc'
 regexp_matches(s, '^\d')
@@ -736,6 +745,16 @@ SELECT max(k) AS k FROM t HAVING max(k) IN (SELECT u.k FROM u)
 """
 
 REFUSED_FOR_TYPES = r"""
+CAST(k AS DECIMAL(2,2))::VARCHAR
+CAST(k AS DECIMAL(2,2)) || 'x'
+n = '1.505'
+n > '2.675'
+n IN ('1.505', '7')
+n BETWEEN '1.505' AND '2.675'
+nullif(n, '1.505')
+coalesce(n, '1.505')
+CASE WHEN o THEN n ELSE '1.505' END
+[n, '1.505']
 round(x, 2)
 ceil(x)
 floor(x)
@@ -897,6 +916,8 @@ CAST(o AS STRING)
 CAST(d AS STRING)
 CAST(ts AS STRING)
 CAST(n AS INT)
+CAST(-0.5BD AS INT)
+CAST(CAST(i % 2 * 0.45 AS DECIMAL(2,2)) AS BIGINT)
 CAST(CASE WHEN k < 7 THEN f END AS INT)
 CAST(CASE WHEN x < 10 THEN x END AS INT)
 CAST(o AS INT)
@@ -937,6 +958,9 @@ date_trunc('week', ts)
 date_trunc('HOUR', z)
 trunc(d, 'MM')
 trunc(d, 'YEAR')
+trunc(ts, 'mon')
+date_trunc('yy', ts)
+date_format(d, 'dd.MM.yyyy')
 datediff(d, DATE '2024-01-01')
 datediff(ts, d)
 date_add(d, 3)
@@ -974,6 +998,21 @@ last_value(i) OVER (ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FO
 sum(i) OVER (PARTITION BY o ORDER BY k)
 avg(i) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
 concat_ws(',', s, i)
+(1 | 2) & k
+i & k & 3
+i ^ (k & 3)
+~i + 5
+-mod(i + 1, 3)
+2 * mod(i, 3)
+(i & 1) + 1 = 1
+isnull(s) = isnull(d)
+isnull(o OR i > 2)
+isnotnull(o AND i > 2)
+o = isnull(i)
+i = k IS NULL
+i = k = o
+concat(k = 1, 'x')
+'a' || k || 'x'
 """
 
 AGGREGATES_OF_SPARK = r"""
@@ -1038,6 +1077,18 @@ SELECT k + 1 AS a, a * 2 AS b FROM t
 """
 
 UNTRANSLATABLE_OF_SPARK = r"""
+1 | 2 & 4
+i | k & 4
+i ^ k & 3
+k | i ^ 3
+i & k || 'x'
+s || i + 1
+i = 1 = k > 2
+i > 1 = k IN (1, 2)
+o = k BETWEEN 1 AND 2
+(l || l)[0]
+concat(l, l)[0]
+element_at(l || l, 2)
 l[k]
 EXISTS (SELECT * FROM t AS a JOIN u USING (i))
 EXISTS (SELECT u.* FROM t AS a JOIN u USING (i) JOIN u AS b USING (i))
@@ -1080,6 +1131,14 @@ months_between(d, DATE '2024-01-15')
 date_format(ts, 'HH:mm')
 date_format(d, 'M/d')
 date_format(d, 'EEEE')
+date_format(d, 'y')
+date_format(d, 'yyyyy')
+date_format(d, 'yyyyyyyy')
+date_format(d, s)
+trunc(d, 'Y')
+trunc(ts, 'Q')
+date_trunc('Y', ts)
+date_trunc('M', ts)
 to_date(s, 'yyyy')
 unix_timestamp(z)
 from_unixtime(k)
@@ -1131,6 +1190,30 @@ X'AB'
 """
 
 REFUSED_FOR_TYPES_OF_SPARK = r"""
+size(ms)
+year('2024-05-01')
+last_day('2024-02-01')
+date_trunc('month', '2024-01-15')
+d > '2024-01'
+CAST(CAST(k AS DECIMAL(2,2)) AS STRING)
+CAST(k AS DECIMAL(2,2)) || 'x'
+concat_ws('-', CAST(k AS DECIMAL(2,2)), k)
+CAST(CAST(x AS DECIMAL(10,2)) AS STRING)
+CAST(x AS DECIMAL(10,2)) || ''
+n = '1.505'
+n > '2.675'
+n IN ('1.505', '7')
+n BETWEEN '1.505' AND '2.675'
+n * '1.105'
+nullif(n, '1.505')
+coalesce(n, '1.505')
+CASE WHEN o THEN n ELSE '1.505' END
+array(n, '1.505')
+datediff(DAY, ts, TIMESTAMP_NTZ '2024-01-01 01:00:00')
+date_diff(DAY, z, z)
+(d + 1) + INTERVAL 1 DAY
+date_add(d, 1) + INTERVAL 1 MONTH
+d + 1 - INTERVAL 1 YEAR
 m[1]
 n / 3
 i / n

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import ClassVar
 
 import sqlglot
 from sqlglot import Dialect, exp
+from sqlglot.dialects.databricks import Databricks
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -54,8 +56,17 @@ class ListsFromOne(DuckDB):
     INDEX_OFFSET = 0
 
 
+class _DatesAsWritten(Databricks):
+    """Spark's SQL with the units and patterns of dates as written; sqlglot would take `Y` for a year and `yyyyy` for `yyyy` and `y`."""
+
+    class Parser(Databricks.Parser):  # type: ignore[misc, valid-type]
+        FUNCTIONS: ClassVar = {
+            name: build for name, build in Databricks.Parser.FUNCTIONS.items() if name not in ("DATE_FORMAT", "DATE_TRUNC", "TRUNC")
+        }
+
+
 TO_SPARK = _Direction(ListsFromOne, "spark", double_quoted, backquoted, RULES_TO_SPARK)
-TO_DUCKDB = _Direction("databricks", "duckdb", backquoted, double_quoted, RULES_TO_DUCKDB)
+TO_DUCKDB = _Direction(_DatesAsWritten, "duckdb", backquoted, double_quoted, RULES_TO_DUCKDB)
 
 
 def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callable[[Name], Name | None] = lambda _: None) -> str:

@@ -10,6 +10,7 @@ import re
 from sqlglot import exp
 
 from ..format.identifiers import fold
+from .precedence import MISREAD, refuse_misread
 from .shared_checks import (
     INTEGERS,
     PART_OF,
@@ -62,6 +63,13 @@ def _unknown_function(node: exp.Expr) -> exp.Expr:
         case (("date_part" | "datepart"), 2):
             refuse_unless(is_text(given[0]))
             return exp.Extract(this=exp.var(given[0].name), expression=given[1])
+        case "date_format", 2:
+            return _date_format(given[0], given[1])
+        case "date_trunc", 2:
+            return exp.TimestampTrunc(this=given[1], unit=_unit(given[0]))
+        case "trunc", 2:
+            kind: type[exp.Expr] = exp.DateTrunc
+            return kind(this=given[0], unit=_unit(given[1]))
         case "weekday", 1:
             return exp.Extract(this=exp.var("weekday"), expression=given[0])
         case "isnull", 1:
@@ -69,6 +77,19 @@ def _unknown_function(node: exp.Expr) -> exp.Expr:
         case "isnotnull", 1:
             return exp.Not(this=exp.Is(this=given[0], expression=exp.Null()))
     raise RefusedError
+
+
+def _unit(text: exp.Expr) -> exp.Var:
+    """Return the unit of `date_trunc` or `trunc`. Spark returns NULL for other ones, such as `Y`."""
+    refuse_unless(is_text(text) and text.name.lower() in _UNITS)
+    return exp.var(_UNITS[text.name.lower()])
+
+
+def _date_format(value: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+    """Translate `date_format` with a pattern of years, months and days as numbers of a fixed length."""
+    refuse_unless(is_text(pattern) and re.fullmatch(r"(yyyy(?!y)|MM(?!M)|dd(?!d)|[-/. ])+", pattern.name))
+    written = pattern.name.replace("yyyy", "%Y").replace("MM", "%m").replace("dd", "%d")
+    return mark(exp.TimeToStr(this=value, format=exp.Literal.string(written)))
 
 
 def _without_conversion(node: exp.Expr) -> exp.Expr:
@@ -153,7 +174,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         return _duckdb(
             f"CASE WHEN typeof(x) IN ('FLOAT', 'DOUBLE') THEN CAST(trunc(TRY_CAST(x AS DOUBLE)) AS {kind.value}) "
-            f"WHEN typeof(x) LIKE 'DECIMAL%' THEN CAST(split_part(CAST(x AS TEXT), '.', 1) AS {kind.value}) "
+            f"WHEN typeof(x) LIKE 'DECIMAL%' THEN CAST(split_part(CAST(x AS TEXT), '.', 1) || '.0' AS {kind.value}) "
             f"ELSE CAST(x AS {kind.value}) END",
             x=inner,
         )
@@ -168,7 +189,7 @@ def _part(node: exp.Expr) -> exp.Expr:
 
 def _truncated(node: exp.Expr) -> exp.Expr:
     unit = _UNITS.get(node.args["unit"].name.lower())
-    refuse_unless(unit)
+    refuse_unless(unit is not None)
     timestamp = exp.cast(node.this, exp.DType.TIMESTAMPTZ)
     if unit == "hour":  # DuckDB's date_trunc returns the second of the two hours when the clock is put back
         return _duckdb("x - to_minutes(minute(x)) - to_microseconds(microsecond(x))", x=timestamp)
@@ -219,7 +240,9 @@ def _trim(node: exp.Expr) -> exp.Expr:
 
 
 def _element(node: exp.Expr) -> exp.Expr:
+    """Refuse an element of concatenated lists: sqlglot takes them for a string, so that it does not count from 1."""
     index = node.expressions[0]
+    refuse_unless(not isinstance(node.this.unnest(), exp.DPipe | exp.Concat))
     refuse_unless(is_text(index) or is_whole(index, node.args.get("offset") or 0))
     return node
 
@@ -240,9 +263,8 @@ def _collected(node: exp.Expr) -> exp.Expr:
 
 
 def _formatted(node: exp.Expr) -> exp.Expr:
-    format_ = node.args["format"]
-    refuse_unless(is_text(format_) and re.fullmatch(r"(%Y|%mstrict|%dstrict|[-/. ])+", format_.name))
-    return _duckdb("strftime(x, f)", x=node.this, f=exp.Literal.string(format_.name.replace("strict", "")))
+    refuse_unless(is_marked(node))
+    return _duckdb("strftime(x, f)", x=node.this, f=node.args["format"])
 
 
 def _values(node: exp.Expr) -> exp.Expr:
@@ -268,6 +290,7 @@ RULES = Rules(
         exp.RawString: "this",
     },
     early={
+        **dict.fromkeys(MISREAD, refuse_misread),
         exp.Select: _select,
         exp.Anonymous: _unknown_function,
         **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),

@@ -6,6 +6,7 @@ which this module walks, down to the relations that the query reads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,10 @@ _ORDERS = frozenset(
     {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "SortOrder", "Min", "Max", "Greatest", "Least"},
 )
 _OF_BYTES = _ORDERS | {"Alias", "EqualTo", "EqualNullSafe", "IsNull", "IsNotNull", "Count", "Coalesce", "CaseWhen", "If", "In", "Not"}
+_OF_DATES = frozenset({*("Year", "Month", "Quarter", "DayOfMonth", "DayOfWeek", "WeekDay", "DayOfYear", "WeekOfYear", "Hour", "Minute")})
+_OF_DATES |= {"LastDay", "TruncDate", "TruncTimestamp"}
+"""Functions of dates, which DuckDB does not call with a literal string."""
+_COMPLETE_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}:\d{2}|$)", re.ASCII)
 _UNTYPED = ("WindowExpression", "WindowSpecDefinition", "SpecifiedWindowFrame")
 _SAME_INSTANT = frozenset(
     {
@@ -32,7 +37,6 @@ _SAME_INSTANT = frozenset(
         *(("timestamp", "date"), ("timestamp_ntz", "date")),
     }
 )
-_MOVED_DATES = ("DateAdd", "DateAddYMInterval")
 _MICROSECONDS_OF_DAY = 24 * 60 * 60 * 1_000_000
 _ARITHMETIC = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "IntegralDivide", "Average", "Round")
 
@@ -94,6 +98,12 @@ def _is_nested(kind: str) -> bool:
 
 def _scale(kind: str) -> int:
     return int(kind.rstrip(")").rpartition(",")[2])
+
+
+def _has_digits_before_point(kind: str) -> bool:
+    """Whether a decimal type has digits before the point; without them, 0.5 is `.5` as text in DuckDB."""
+    precision = int(kind.partition("(")[2].partition(",")[0])
+    return precision > _scale(kind) or _scale(kind) == 0
 
 
 def _adds_alike(interval: _Expression) -> bool:
@@ -178,6 +188,10 @@ class _Check:
                 return not is_cast_to_whole and not _is_decimal(children[0].type)
             case "SubtractDates" | "SubtractTimestamps":
                 return True
+            case "Size" if self.from_spark and children[0].type.startswith("map<"):  # not for DuckDB's array_length
+                return True
+            case "TimestampDiff" if self.from_spark:  # DuckDB counts the days of the calendar, Spark 24 hours
+                return True
             case "GetMapValue":
                 return self.from_spark and children[1].type != "string"
             case "DateAdd" | "DateAddYMInterval" if self.from_spark:
@@ -187,7 +201,15 @@ class _Check:
                 return children[0].is_cast_of("date") and not self._is_explicit(children[0])
             case "TimestampAddInterval" | "TimeAdd" if children[0].type == "timestamp":
                 return not (expression.java.zoneId().getRules().isFixedOffset() or _adds_alike(children[1]))
+        if kind not in ("Add", "Subtract") and self._rounds_a_text(children):
+            return True
         return _arithmetic_differs(expression) if kind in _ARITHMETIC else _operands_differ(expression)
+
+    def _rounds_a_text(self, operands: list[_Expression]) -> bool:
+        """Whether a decimal is combined with a literal string: Spark compares doubles, DuckDB rounds the text to a decimal."""
+        to_double = [each for each in operands if each.kind == "Cast" and each.type == "double" and not self._is_explicit(each)]
+        has_text = any(each.is_cast_of("string") and each.children[0].kind == "Literal" for each in to_double)
+        return has_text and any(_is_decimal(each.children[0].type) for each in to_double)
 
     def _is_explicit(self, cast: _Expression) -> bool:
         """Whether the cast is in the query's text, and not added by Spark."""
@@ -195,7 +217,16 @@ class _Check:
 
     def _is_evident_date(self, expression: _Expression) -> bool:
         """Whether the expression's text alone shows that it is a date."""
-        return expression.kind in ("Literal", "CurrentDate", *_MOVED_DATES) or (expression.kind == "Cast" and self._is_explicit(expression))
+        if expression.kind == "DateAdd":
+            return expression.children[1].kind == "ExtractANSIIntervalDays"
+        is_date = expression.kind in ("Literal", "CurrentDate", "DateAddYMInterval")
+        return is_date or (expression.kind == "Cast" and self._is_explicit(expression))
+
+    def _fails_as_date(self, cast: _Expression, parent_kind: str) -> bool:
+        """Whether DuckDB cannot read a literal as a date or timestamp: its text is incomplete, or it is the argument of a function."""
+        if not self.from_spark or cast.type not in ("date", "timestamp", "timestamp_ntz"):
+            return False
+        return parent_kind in _OF_DATES or not _COMPLETE_DATE.match(cast.children[0].sql.strip("'"))
 
     def _cast_differs(self, cast: _Expression, parent_kind: str) -> bool:
         (child,) = cast.children
@@ -204,17 +235,17 @@ class _Check:
         if source == target or source == "void":
             return False
         if target == "string":
-            return not (source in _SAME_TEXT or _is_decimal(source))
+            return source not in _SAME_TEXT and not (_is_decimal(source) and _has_digits_before_point(source))
         if self._is_explicit(cast):
             if source in ("float", "double") and _is_decimal(target):
-                return parent_kind != "Cast" or (not self.from_spark and _scale(target) != 0)
+                return self.from_spark or parent_kind != "Cast" or _scale(target) != 0
             if source == "string" and target == "timestamp_ntz" and self.from_spark:
                 return not is_literal
             return source == "float" and parent_kind == "Divide"
         if source == "string":
             if target == "binary":
                 return parent_kind != "Md5"
-            return not is_literal or (target == "timestamp_ntz" and _has_zone(child.sql))
+            return not is_literal or (target == "timestamp_ntz" and _has_zone(child.sql)) or self._fails_as_date(cast, parent_kind)
         if source in _WHOLE:
             return not (target in _WHOLE or target == "double" or _is_decimal(target))
         if _is_decimal(source):
