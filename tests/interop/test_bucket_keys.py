@@ -76,6 +76,16 @@ def test_the_type_of_a_bucket_key_with_inlined_rows(both: Both) -> None:
     both.spark("ALTER TABLE empty ALTER COLUMN a TYPE DOUBLE")
 
 
+def test_a_partition_key_does_not_become_a_variant(both: Both) -> None:
+    both.spark("CREATE TABLE t (a INT, d DATE, n INT) PARTITIONED BY (a, year(d))")
+    with pytest.raises(StatementError, match="cannot be partitioned by a, a variant"):
+        both.spark("ALTER TABLE t ALTER COLUMN a TYPE VARIANT")
+    with pytest.raises(StatementError, match=r"year\(d\) needs a date or timestamp"):
+        both.spark("ALTER TABLE t ALTER COLUMN d TYPE VARIANT")
+    both.spark("ALTER TABLE t ALTER COLUMN d TYPE TIMESTAMP")
+    both.spark("ALTER TABLE t ALTER COLUMN n TYPE VARIANT")
+
+
 def test_buckets_of_a_table_whose_inlined_rows_are_flushed_meanwhile(both: Both) -> None:
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
     both.spark("CREATE TABLE t (a INT)")

@@ -15,7 +15,7 @@ from ..format.evolution import NewColumn
 from ..format.identifiers import backquoted
 from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Default, SortField, Table
-from ..format.partitioning import bucket_count, key_texts
+from ..format.partitioning import bucket_count, check_transform, key_texts
 from ..format.types import DataType, decimal_parameters, spark_name
 from ..spark.read.scan import scan
 from .context import Context
@@ -72,11 +72,15 @@ def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType
     """Stage a wider type for a column.
 
     Raises:
-        StatementError: the column is a bucket key, the table has rows, and values of the new type would be in other buckets.
+        StatementError: the column is a partition key, and a table cannot be partitioned by the new type; or it is a bucket key, the table
+            has rows, and values of the new type would be in other buckets.
     """
     changed = evolution.set_type(table, path, to)
     before, after = evolution.find_column(table, path), evolution.find_column(changed, path)
-    keys = [each for each in table.partition_fields if each.column_id == before.column_id and bucket_count(each.transform) is not None]
+    own_keys = [each for each in table.partition_fields if each.column_id == before.column_id]
+    for field in own_keys:
+        check_transform(after, field.transform)
+    keys = [each for each in own_keys if bucket_count(each.transform) is not None]
     if keys and _hashed_form(before.type) != _hashed_form(after.type):
         plan = context.transaction.scan_plan(table)
         if plan.files or plan.inlined:
