@@ -96,6 +96,12 @@ def test_a_source_of_files_is_rendered_as_files() -> None:
     assert source({"external_location": "/data/{identifier}_{part}.json", "part": 3}).render().startswith("json.`/data/Orders_3.json` with")
 
 
+def test_the_configs_of_a_table_override_the_meta_of_its_source() -> None:
+    assert source({"snapshot_version": 3}, snapshot_version=5).render().endswith(" version as of 5")
+    assert source({"external_location": "/all.parquet"}, external_location="/own.parquet").render() == "parquet.`/own.parquet`"
+    assert source({"snapshot_version": 3}, snapshot_version="none").render().endswith(" version as of 3"), "it pins nothing"
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [

@@ -1,7 +1,8 @@
 """A table or view in dbt: `database.schema.identifier`, each part in backticks, compared case-insensitively as in DuckLake.
 
 The configs or `meta` of a source may pin it to a snapshot with `snapshot_version` and `snapshot_time`; it is then always rendered with
-the time travel clause. A source with an `external_location` is rendered as files.
+the time travel clause. A config comes before the same key of `meta`, which a table shares with its source. A source with an
+`external_location` is rendered as files.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .external_location import file_relation, formatted
 from .format.identifiers import backquoted, fold
-from .snapshot_pin import pin
+from .snapshot_pin import is_set, pin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,7 +52,8 @@ class DuckLakeRelation(BaseRelation):
         if relation_config.resource_type != "source":
             return relation
         given: Any = relation_config.config
-        config = {**(given.extra if given else {}), **relation_config.meta}
+        own = {name: value for name, value in given.extra.items() if is_set(value)} if given else {}
+        config = {**relation_config.meta, **own}
         try:
             pinned = relation.at(config.get("snapshot_version"), config.get("snapshot_time"))
             if not config.get("external_location"):

@@ -27,7 +27,7 @@ def pin(version: Any, time: Any) -> Pin:
     Raises:
         ValueError: both are set, or one does not specify a snapshot; the message says which form is expected.
     """
-    version, time = (None if str(value).strip().lower() in ("", "none") else value for value in (version, time))
+    version, time = (value if is_set(value) else None for value in (version, time))
     if version is not None and time is not None:
         raise ValueError("`snapshot_version` and `snapshot_time` cannot be used together; remove one of them")
     if version is not None and not re.fullmatch(r"\d+", str(version).strip()):
@@ -36,6 +36,11 @@ def pin(version: Any, time: Any) -> Pin:
         return Pin(None if version is None else int(version), None if time is None else _timestamp(time))
     except ValueError:
         raise ValueError(f"`snapshot_time` must be a timestamp, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
+
+
+def is_set(value: Any) -> bool:
+    """Whether a value from YAML, Jinja or an environment variable is neither "none" nor empty."""
+    return str(value).strip().lower() not in ("", "none")
 
 
 def _timestamp(value: Any) -> datetime:
