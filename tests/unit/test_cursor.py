@@ -53,6 +53,12 @@ class FakeSession:
         if sql == "fail":
             raise ValueError(sql)
         self.log.append(sql)
+        if sql in ("commit", "rollback"):
+            self.in_transaction, self.results = False, []
+            return FakeResult(())
+        if sql == "begin":
+            self.in_transaction, self.results = True, []
+            return FakeResult(())
         self.results.append(self.result)
         return replace(self.result, frame=sql, log=self.log) if sql.startswith("select") else self.result
 
@@ -216,6 +222,34 @@ def test_listeners_get_the_outcome_of_their_transaction(handle: LakeHandle, sess
     handle.commit()
 
     assert outcomes == [CommitOutcome(7, session.result.files * 2, FilesWritten(1, 50))]
+
+
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+@pytest.mark.parametrize("begins_in_sql", [False, True])
+def test_listeners_of_a_transaction_that_sql_ended_are_forgotten(
+    handle: LakeHandle, session: FakeSession, end: str, begins_in_sql: bool
+) -> None:
+    outcomes: list[CommitOutcome] = []
+    handle.begin()
+    handle.cursor().execute("delete from t; insert into t select 1")
+    handle.on_commit(outcomes.append)
+    handle.cursor().execute(f"{end}; begin" if begins_in_sql else end)
+    handle.begin()
+    handle.commit()
+
+    assert outcomes == []
+    assert session.log[-1] == "COMMIT"
+
+
+def test_listeners_of_a_transaction_that_failed_are_forgotten(handle: LakeHandle, session: FakeSession) -> None:
+    outcomes: list[CommitOutcome] = []
+    handle.begin()
+    handle.on_commit(outcomes.append)
+    session.in_transaction = False
+    handle.begin()
+    handle.commit()
+
+    assert outcomes == []
 
 
 def test_a_response_reports_that_nothing_changed(handle: LakeHandle, session: FakeSession) -> None:

@@ -79,6 +79,7 @@ class LakeHandle:
         """
         self.require_not_cancelled()
         if not self.session.in_transaction:
+            self.forget_listeners()
             self.session.begin()
 
     def commit(self) -> Snapshot | None:
@@ -110,10 +111,14 @@ class LakeHandle:
 
     def rollback(self) -> None:
         """Discard the staged changes of the transaction. Do nothing if no transaction is open."""
-        self._listeners = []
+        self.forget_listeners()
         self._end_timeout()
         if self.session.in_transaction:
             self.session.rollback()
+
+    def forget_listeners(self) -> None:
+        """Forget the listeners of a transaction that is over."""
+        self._listeners = []
 
     def _end_timeout(self) -> None:
         timeout, self.timeout = self.timeout, None
@@ -202,6 +207,8 @@ class LakeCursor:
         for number, statement in enumerate(statements, 1):
             before = session.steps
             self.result = session.execute(statement)
+            if not session.in_transaction:
+                self._handle.forget_listeners()  # SQL may have ended the transaction
             step = session.steps if session.steps > before else 0
             if self._runs_queries or number < len(statements):
                 self.result.run()
