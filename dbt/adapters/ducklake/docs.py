@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from .catalog.read.table_summaries import TableSummary
     from .session import LakeSession
 
+_TEXTS = frozenset(
+    {
+        *("table_database", "table_schema", "table_name", "table_type", "table_comment", "table_owner"),
+        *("column_name", "column_type", "column_comment", "stats:partitioned_by:value", "stats:sorted_by:value"),
+    }
+)
+"""The columns of a catalog that are text, whatever they look like; agate would read the name `007` as a number."""
+
 
 @dataclass(frozen=True)
 class Described:
@@ -76,7 +84,7 @@ def catalog_table(database: str, described: Described) -> CatalogTable:
 
 def catalog_rows(database: str, described: Sequence[Described]) -> AgateTable:
     """Return relations in the form of dbt's `get_catalog`: one row per column."""
-    from dbt_common.clients.agate_helper import table_from_data
+    from dbt_common.clients.agate_helper import table_from_rows
 
     rows: list[dict[str, Any]] = []
     for item in described:
@@ -95,7 +103,7 @@ def catalog_rows(database: str, described: Sequence[Described]) -> AgateTable:
             column = {"column_name": name, "column_index": index, "column_type": type_, "column_comment": comment}
             rows.append(head | column | stats)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    table: AgateTable = table_from_data([{name: row.get(name) for name in names} for row in rows], names)
+    table: AgateTable = table_from_rows([[row.get(name) for name in names] for row in rows], names, _TEXTS.intersection(names))
     return table
 
 

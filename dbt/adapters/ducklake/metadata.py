@@ -192,7 +192,9 @@ class LakeMetadata(SQLAdapter):
         return self._filtered(self._described(information_schema.database, {_key(relation) for relation in relations}), used_schemas)
 
     def _filtered(self, described: tuple[str, list[Described]], used_schemas: frozenset[tuple[str, str]]) -> AgateTable:
-        table: AgateTable = self._catalog_filter_table(catalog_rows(*described), used_schemas)
+        """Return the rows of these schemas. dbt's own filter infers the types of the columns again."""
+        used = {(fold(database), fold(schema)) for database, schema in used_schemas if database is not None and schema is not None}
+        table: AgateTable = catalog_rows(*described).where(lambda row: (fold(row["table_database"]), fold(row["table_schema"])) in used)
         return table
 
     def _described(self, database: str | None, wanted: set[tuple[str, str | None]]) -> tuple[str, list[Described]]:
