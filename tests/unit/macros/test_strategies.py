@@ -96,6 +96,18 @@ def test_merge_refuses_both_column_lists(macros: Macros) -> None:
         macros.get_incremental_merge_sql(arguments(macros))
 
 
+def test_merge_keeps_the_rows_that_the_flags_leave_out_and_always_has_a_clause(macros: Macros) -> None:
+    macros.adapter.leaves_out_rows = lambda: True
+    macros.config.update(not_matched_by_source_action="delete")
+    assert "by source" not in macros.get_incremental_merge_sql(arguments(macros))
+
+    macros.config.update(skip_matched_step=True, skip_not_matched_step=True)
+    assert macros.get_incremental_merge_sql(arguments(macros)).endswith(") when not matched by source and false then delete")
+    macros.config.update(not_matched_by_source_condition="DBT_INTERNAL_DEST.id > 1")
+    found = macros.get_incremental_merge_sql(arguments(macros))
+    assert found.endswith(" when not matched by source and false and (DBT_INTERNAL_DEST.id > 1) then delete")
+
+
 def test_merge_without_a_key_inserts_every_row(macros: Macros) -> None:
     sql = macros.get_incremental_merge_sql(arguments(macros, unique_key=None))
 

@@ -13,10 +13,25 @@
   merge into {{ target }} as {{ plan.target_alias }}
   using {{ source }} as {{ plan.source_alias }}
   on {{ merge_conditions(keys, incremental_predicates, plan.source_alias, plan.target_alias) | join(' and ') }}
-  {%- for clause in plan.clauses if not (adapter.leaves_out_rows() and clause.startswith('when not matched by source')) %}
+  {%- for clause in (without_clauses_by_source(plan.clauses) if adapter.leaves_out_rows() else plan.clauses) %}
   {{ clause }}
   {%- endfor %}
 {%- endmacro %}
+
+
+{# Returns the clauses without those by source; if there are no others, these with a false condition, because MERGE needs a clause. #}
+{% macro without_clauses_by_source(clauses) %}
+  {%- set by_source = 'when not matched by source' -%}
+  {%- set others, without_rows = [], [] -%}
+  {%- for clause in clauses -%}
+    {%- if clause.startswith(by_source) -%}
+      {%- do without_rows.append(by_source ~ ' and false' ~ clause[by_source | length:]) -%}
+    {%- else -%}
+      {%- do others.append(clause) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {% do return(others or without_rows) %}
+{% endmacro %}
 
 
 {# The merge configs of the node; `merge_fields.py` lists them and docs/configs/strategies/merge.md describes them. #}
