@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.foreign_configs import config_notes, config_warnings
-from dbt.adapters.ducklake.layout import layout_of
+from dbt.adapters.ducklake.format.objects import PROPERTY_TAG
+from dbt.adapters.ducklake.layout import CONFIGURED, layout_of, reset_actions
 
 
 @pytest.mark.parametrize(
@@ -76,3 +79,17 @@ def test_warnings_and_notes() -> None:
     assert config_notes({"zorder": "a", "sorted_by": "a"}) == [
         "The config `zorder` sorts files when they are written, as `sorted_by` does."
     ]
+
+
+def test_the_case_of_an_option_has_no_meaning() -> None:
+    layout = layout_of({"tblproperties": {"Parquet_Compression": "zstd", "Team": "a"}, "options": {"PARQUET_COMPRESSION": "zstd"}})
+    assert layout.names == {"properties.parquet_compression", "properties.Team"}
+    with pytest.raises(DbtRuntimeError, match="give parquet_compression two values: zstd and gzip"):
+        layout_of({"tblproperties": {"Parquet_Compression": "zstd"}, "options": {"parquet_compression": "gzip"}})
+
+
+def test_an_option_whose_case_changes_is_not_reset() -> None:
+    recorded = json.dumps(["properties.Parquet_Compression", "properties.Team"])
+    table: Any = SimpleNamespace(tags={PROPERTY_TAG + CONFIGURED: recorded}, columns=(), partition_fields=(), sorting=())
+    assert reset_actions(table, layout_of({"options": {"parquet_compression": "zstd", "Team": "a"}})) == []
+    assert reset_actions(table, layout_of({"options": {"Team": "a"}})) == ["unset tblproperties ('parquet_compression')"]

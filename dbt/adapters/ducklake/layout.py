@@ -71,11 +71,17 @@ def layout_of(configs: Mapping[str, Any]) -> Layout:
         if given and not isinstance(given, Mapping):
             raise DbtRuntimeError(f"the config {name} must be a map, such as {{parquet_compression: zstd}}; it is {given!r}")
         for key, value in (given or {}).items():
-            if properties.setdefault(str(key), str(value)) != str(value):
-                raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {properties[str(key)]} and {value}")
+            known = properties.setdefault(_property_name(str(key)), str(value))
+            if known != str(value):
+                raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {known} and {value}")
     if CONFIGURED in properties:
         raise DbtRuntimeError(f"the property {CONFIGURED} is reserved for the adapter; choose another name")
     return Layout(_with_buckets(_one_of(configs, PARTITIONED), configs), _one_of(configs, SORTED), properties)
+
+
+def _property_name(key: str) -> str:
+    """Return the name of an option in lower case, because its case has no meaning, and that of another property unchanged."""
+    return fold(key) if is_option(key) else key
 
 
 def bucketed_column(configs: Mapping[str, Any]) -> str | None:
@@ -219,7 +225,10 @@ def unset_action(names: Iterable[str]) -> list[str]:
 
 
 def _recorded(table: Table) -> set[str]:
-    return set(json.loads(_property(table, CONFIGURED) or "[]"))
+    """Return the names in the property `dbt.configured`; an earlier version wrote those of options in any case."""
+    names = json.loads(_property(table, CONFIGURED) or "[]")
+    prefix = "properties."
+    return {prefix + _property_name(name.removeprefix(prefix)) if name.startswith(prefix) else name for name in names}
 
 
 def _property(relation: Relation, key: str) -> str | None:
