@@ -40,6 +40,17 @@ def test_macro(macros: Macros, macro: str, arguments: list[object], expected: st
     assert getattr(macros, macro)(*arguments) == expected
 
 
+@pytest.mark.parametrize(
+    ("part", "factor"),
+    [("hour", " / 3600"), ("minute", " / 60"), ("SECOND", ""), ("millisecond", " * 1000"), ("microsecond", " * 1000000")],
+)
+def test_datediff_counts_by_the_clock_of_the_session(macros: Macros, part: str, factor: str) -> None:
+    """Its results are tested in tests/lake/test_datediff.py."""
+    clock = "if(typeof(b) like 'string%', cast(cast(b as timestamp) as timestamp_ntz), cast(b as timestamp_ntz))"
+    seconds = f"cast(cast({clock} - timestamp_ntz '1970-01-01 00:00:00' as interval second) as decimal(20, 6))"
+    assert macros.datediff("a", "b", part).startswith(f"(cast(floor({seconds}{factor}) as bigint) - cast(floor(")
+
+
 def test_the_error_of_datediff_lists_the_supported_parts(macros: Macros) -> None:
     with pytest.raises(CompilationError, match="datediff does not support the part 'eon'; it supports year"):
         macros.datediff("a", "b", "eon")

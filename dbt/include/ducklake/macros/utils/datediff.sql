@@ -7,10 +7,12 @@
 {%- endmacro %}
 
 
-{# The number of boundaries between a fixed timestamp and `value`, which may be a date, a timestamp or a string. #}
+{#
+  The number of boundaries between a fixed timestamp and `value`, which may be a date, a timestamp or a string. Days and smaller parts are
+  those of the clock in the session's time zone, where an hour need not begin at a whole hour of UTC.
+#}
 {% macro boundaries_before(value, datepart) -%}
   {%- set date = 'cast(' ~ value ~ ' as date)' -%}
-  {%- set timestamp = 'cast(' ~ value ~ ' as timestamp)' -%}
   {%- if datepart == 'year' -%}
     year({{ date }})
   {%- elif datepart == 'quarter' -%}
@@ -22,16 +24,25 @@
   {%- elif datepart == 'day' -%}
     unix_date({{ date }})
   {%- elif datepart == 'hour' -%}
-    (unix_seconds(date_trunc('HOUR', {{ timestamp }})) div 3600)
+    {{ clock_boundaries(value, '/ 3600') }}
   {%- elif datepart == 'minute' -%}
-    (unix_seconds(date_trunc('MINUTE', {{ timestamp }})) div 60)
+    {{ clock_boundaries(value, '/ 60') }}
   {%- elif datepart == 'second' -%}
-    unix_seconds({{ timestamp }})
+    {{ clock_boundaries(value, '') }}
   {%- elif datepart == 'millisecond' -%}
-    unix_millis({{ timestamp }})
+    {{ clock_boundaries(value, '* 1000') }}
   {%- elif datepart == 'microsecond' -%}
-    unix_micros({{ timestamp }})
+    {{ clock_boundaries(value, '* 1000000') }}
   {%- else -%}
     {{ exceptions.raise_compiler_error("datediff does not support the part '" ~ datepart ~ "'; it supports year, quarter, month, week, day, hour, minute, second, millisecond and microsecond") }}
   {%- endif -%}
+{%- endmacro %}
+
+
+{# The seconds from 1970 to `value` by the clock, times or divided by a number, and rounded down. The clock has no time zone; a string may. #}
+{% macro clock_boundaries(value, factor) -%}
+  {%- set zoned = 'cast(cast(' ~ value ~ ' as timestamp) as timestamp_ntz)' -%}
+  {%- set clock = 'if(typeof(' ~ value ~ ") like 'string%', " ~ zoned ~ ', cast(' ~ value ~ ' as timestamp_ntz))' -%}
+  {%- set seconds = 'cast(cast(' ~ clock ~ " - timestamp_ntz '1970-01-01 00:00:00' as interval second) as decimal(20, 6))" -%}
+  cast(floor({{ [seconds, factor] | select | join(' ') }}) as bigint)
 {%- endmacro %}
