@@ -88,7 +88,11 @@ class TestLayout(OnALake):
         assert self.state(project, lake, "grown")[0] == ["id"]
 
     def test_a_seed_has_its_layout_from_the_first_file(self, project, lake):
-        seeds = {"+partition_by": "bucket(4, id)", "+options": {"data_inlining_row_limit": 0}}
+        seeds = {
+            "+partition_by": "bucket(4, id)",
+            "+options": {"data_inlining_row_limit": 0},
+            "+incremental_apply_config_changes": False,
+        }
         config = {"name": "test", "profile": "test", "config-version": 2, "seeds": seeds, "snapshots": {"+enabled": False}}
         write_file(json.dumps(config), project.project_root, "dbt_project.yml")
         run_dbt(["seed", "--full-refresh"])

@@ -23,7 +23,11 @@
   {% if rebuild and configured_layout().names %}
     {% do adapter.create_seed_table(target_relation, agate_table, column_types, quote_columns) %}
   {% endif %}
-  {% do apply_layout(target_relation) %}
+  {% if rebuild %}
+    {% do alter_layout(target_relation, adapter.layout_actions(target_relation, configured_layout())) %}
+  {% else %}
+    {% do apply_layout(target_relation) %}
+  {% endif %}
   {% set response = adapter.load_seed(target_relation, agate_table, column_types, quote_columns, rebuild) %}
   {% do store_result('main', response=response, agate_table=none) %}
 
