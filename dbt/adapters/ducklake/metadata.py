@@ -194,7 +194,8 @@ class LakeMetadata(SQLAdapter):
     def _filtered(self, described: tuple[str, list[Described]], used_schemas: frozenset[tuple[str, str]]) -> AgateTable:
         """Return the rows of these schemas. dbt's own filter infers the types of the columns again."""
         used = {(fold(database), fold(schema)) for database, schema in used_schemas if database is not None and schema is not None}
-        table: AgateTable = catalog_rows(*described).where(lambda row: (fold(row["table_database"]), fold(row["table_schema"])) in used)
+        rows: Any = catalog_rows(*described)
+        table: AgateTable = rows.where(lambda row: (fold(row["table_database"]), fold(row["table_schema"])) in used)
         return table
 
     def _described(self, database: str | None, wanted: set[tuple[str, str | None]]) -> tuple[str, list[Described]]:
