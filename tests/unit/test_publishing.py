@@ -41,6 +41,9 @@ def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[
         ({}, {"shop": {"publish": "run"}}, {"publish": "node"}, "node"),
         ({"publish": "run"}, {"models": {"shop": {"+publish": "tested", "marts": {"+publish": "node"}}}}, {}, "tested"),
         ({}, {"publish": "run", "models": {"+publish": "tested"}}, {}, "run"),
+        ({"publish": "run"}, {"models": {"shop": {"publish": {"+materialized": "table"}, "publish_on": {"+tags": "t"}}}}, {}, "run"),
+        ({}, {"models": {"publish": {"+tags": "t"}, "shop": {"publish": {"+tags": "t"}, "+publish": "tested"}}}, {}, "tested"),
+        ({}, {"models": {"shop": {"publish": "tested"}}}, {}, "tested"),
     ],
 )
 def test_the_command_line_overrides_the_project_and_the_project_the_profile(profile, project, command_line, expected) -> None:

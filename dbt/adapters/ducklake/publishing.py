@@ -95,11 +95,18 @@ class Publishing:
 def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the variables of the command line; then the `vars` of the project and of all projects; then the `models` configs of both."""
     yield getattr(config, "cli_vars", None) or {}
-    models = {key.removeprefix("+"): value for key, value in (getattr(config, "models", None) or {}).items()}
-    for found in (config.vars.to_dict() if hasattr(config, "vars") else {}, models):
-        own = found.get(getattr(config, "project_name", None))
-        yield {key.removeprefix("+"): value for key, value in own.items()} if isinstance(own, Mapping) else {}
-        yield found
+    project = getattr(config, "project_name", None)
+    variables = config.vars.to_dict() if hasattr(config, "vars") else {}
+    yield variables[project] if isinstance(variables.get(project), Mapping) else {}
+    yield variables
+    models = getattr(config, "models", None) or {}
+    yield _configs(models[project]) if isinstance(models.get(project), Mapping) else {}
+    yield _configs(models)
+
+
+def _configs(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configs of a map of `models`; a map without `+` in its name is a folder, which may be called `publish`."""
+    return {key.removeprefix("+"): value for key, value in models.items() if key.startswith("+") or not isinstance(value, Mapping)}
 
 
 def thresholds_reached(counted: Any) -> tuple[bool, bool] | None:
