@@ -105,5 +105,7 @@ def test_a_run_changes_one_lake() -> None:
     given = manifest(node("model.a"), node("model.b", database="other"), node("model.c", database="third", materialized="ephemeral"))
     check_nodes(given, given.nodes, Publishing("tested", "warn"))
     check_nodes(given, ["model.b"], Publishing("run", "warn"))
+    other_case = manifest(node("model.a"), node("model.b", database="LAKE"))
+    check_nodes(other_case, other_case.nodes, Publishing("run", "warn"))
     with pytest.raises(DbtRuntimeError, match="can change one lake, but the selected nodes are in lake, other"):
         check_nodes(given, given.nodes, Publishing("run", "warn"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .errors import ConfigurationError
+from .format.identifiers import fold
 from .publishing import NODE, PUBLISH, RUN, TESTED, Publishing, names
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ def check_nodes(manifest: Any, selected: Collection[str], publishing: Publishing
             f"{names(node.name for node in unfit)}. With `publish: tested`, a node can set `publish: node` to wait for no test. "
             "All else is set for the whole command: in the profile, in the vars of the project, or with --vars"
         )
-    lakes = {node.database for node in built if getattr(node, "database", None)}
+    lakes = {fold(node.database): node.database for node in built if getattr(node, "database", None)}
     if publishing.publish == RUN and len(lakes) > 1:
         raise DbtRuntimeError(
-            f"With `publish: run`, a command can change one lake, but the selected nodes are in {', '.join(sorted(lakes))}. "
+            f"With `publish: run`, a command can change one lake, but the selected nodes are in {', '.join(sorted(lakes.values()))}. "
             "Select those of one lake, such as with `--select config.database:<name>`, or set publish: tested or publish: node"
         )
 
