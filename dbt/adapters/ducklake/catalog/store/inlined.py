@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import MetaData, Select, Table, cast, column, func, inspect, or_, select, text
+from sqlalchemy import MetaData, Table, cast, column, func, inspect, or_, select, text
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
@@ -232,7 +232,7 @@ def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tu
     """Return (number of inlined deletes of visible files, number of those of all files, greatest snapshot of one of a visible file)."""
     source = delete_table(connection, table_id)
     alive = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, t.visible(t.data_file, snapshot_id))
-    until: Select[Any] = select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
+    until: Any = select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
     every = connection.execute(until.where(source.c.file_id.in_(select(t.data_file.c.data_file_id)))).one()
     visible = connection.execute(until.where(source.c.file_id.in_(alive))).one()
     return visible[0], every[0], visible[1]
