@@ -17,7 +17,6 @@ from ..catalog.lake import LakeCatalog
 from ..catalog.store.attach import new_data_path
 from ..catalog.store.database_checks import try_creation
 from ..errors import CancelledError, ConfigurationError, DuckLakeError, EngineError
-from ..format.paths import is_url
 from ..format.versions import CURRENT
 from ..lake.data_path import require_own_mark, require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
@@ -37,6 +36,8 @@ JARS = "spark.jars"
 PACKAGES = "spark.jars.packages"
 _HADOOP_JAR = re.compile(r"\b(hadoop-[a-z]+)[-:](\d+\.\d+\.\d+)")
 """Hadoop's connector to a storage, in a file's name or in Maven's coordinates: its name and its version."""
+_WITH_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
+"""Spark downloads such a JAR; those with `local:` are on the machines of the executors."""
 ANSWER_SECONDS = 5
 """How long a Spark master may take to accept a connection."""
 JOB_SECONDS = 120
@@ -183,7 +184,8 @@ def _java() -> str:
 
 def _jars(paths: str) -> str:
     """Require that the local files of a list exist: Spark only logs a missing one, and fails later because a class is missing."""
-    local = [each.strip() for each in paths.split(",") if not is_url(each.strip())]
+    named = (each.strip() for each in paths.split(","))
+    local = [each for each in named if each.startswith("file:") or not _WITH_SCHEME.match(each)]
     missing = [each for each in local if not glob.glob("/" + each[len("file:") :].lstrip("/") if each.startswith("file:") else each)]
     if missing:
         raise ConfigurationError(
