@@ -1,15 +1,25 @@
-"""If the snapshot of an open transaction expires, its reads and its commit fail instead of using incomplete catalog rows."""
+"""If the snapshot of an open transaction expires, its reads and its commit fail instead of using incomplete catalog rows.
+
+A flush between two queries of a read is no error: the rows are then in a file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.read import column_history, flush_plan, row_state
+from dbt.adapters.ducklake.catalog.staged import Flush
+from dbt.adapters.ducklake.catalog.store.inlined import registered
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
+from dbt.adapters.ducklake.format.files import ColumnStats
+from dbt.adapters.ducklake.format.objects import Column
 from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace
 from tests.unit.catalog.conftest import create, file_of, insert
@@ -111,3 +121,63 @@ def test_a_lake_opened_at_a_snapshot_that_expires(lake: LakeCatalog, begun: Tran
         rebuild(lake)
         with pytest.raises(NotFoundError, match="was opened at it"):
             past.reader().scan_plan(table)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda begun: begun.scan_plan(table_of(begun)),
+        lambda begun: begun.rows_to_end(table_of(begun)),
+        lambda begun: begun.base.flush_plan(table_of(begun)),
+        lambda begun: begun.base.change_plan(table_of(begun), 3),
+        lambda begun: begun.base.rollback_plan(table_of(begun), begun.snapshot),
+    ],
+    ids=["scan", "rows to end", "flush", "changes", "rollback"],
+)
+def test_an_inlined_data_table_that_a_flush_drops_during_a_read(
+    lake: LakeCatalog, place: CatalogPlace, read: Callable[[Transaction], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lake.location.file is not None:
+        pytest.skip("a file is locked while it is read")
+    with_two_inlined_data_tables(lake)
+    begun = lake.begin()
+    table_of(begun)
+    expected = lake.latest()
+
+    def flush_first(connection: Connection, table_id: int) -> list[tuple[str, int]]:
+        found = registered(connection, table_id)
+        monkeypatch.undo()
+        with place.open() as other:
+            flush_all(other)
+        return found
+
+    for module in (column_history, flush_plan, row_state):
+        monkeypatch.setattr(module, "registered", flush_first)
+    read(begun)
+    assert lake.latest().snapshot_id == expected.snapshot_id + 1
+
+
+def with_two_inlined_data_tables(lake: LakeCatalog) -> None:
+    """Make a table `t` with two inlined-data tables, of which the next flush drops the first, because an earlier one has emptied it."""
+    create(lake)
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
+
+    def alter(tx: Transaction) -> None:
+        table = table_of(tx)
+        added = Column(table.next_column_id, "c", "int32")
+        tx.objects.put_table(replace(table, columns=(*table.columns, added), next_column_id=table.next_column_id + 1))
+
+    committed(lake, alter)
+    flush_all(lake)
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(2, "y", 3)], (ColumnStats(1), ColumnStats(2), ColumnStats(3))))
+
+
+def flush_all(lake: LakeCatalog) -> None:
+    """Commit a flush of `t` as if all its rows were in a file."""
+
+    def work(tx: Transaction) -> None:
+        table = table_of(tx)
+        rows = {each.table_name: len(each.row_ids) for each in tx.base.flush_plan(table).versions}
+        tx.rows.flush(table, Flush((), (), rows, 0, tx.snapshot.snapshot_id))
+
+    committed(lake, work)

@@ -250,8 +250,7 @@ class LakeCatalog:
             bounds: ascending sizes in bytes that divide files into classes.
             small_below: a file with fewer bytes counts as small.
         """
-        with self._database.reading() as connection:
-            return read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below)
+        return self._database.read_plan(lambda connection: read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below))
 
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
         """Return snapshot id → number and size of the data files that it added; None if unknown because files were merged or flushed.
@@ -268,8 +267,7 @@ class LakeCatalog:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
             ids = [table.table_id for table in tables if table.table_id >= 0]
-        with self._database.reading() as connection:
-            return read_table_summaries(connection, snapshot.snapshot_id, ids)
+        return self._database.read_plan(lambda connection: read_table_summaries(connection, snapshot.snapshot_id, ids))
 
     def table_summary(self, snapshot: Snapshot, table: Table) -> TableSummary | None:
         """Return rows, files, bytes and last change of one table; None if it is not committed.

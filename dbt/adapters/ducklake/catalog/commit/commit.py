@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sqlalchemy import select
+from sqlalchemy.engine import Connection
 
 from ...errors import ConflictError, EngineError, LakeError, StatementError
 from ...format.changes import format_changes
@@ -91,8 +92,11 @@ def require_committable(cache: DefinitionCache, base: SnapshotReader, staged: St
     Raises:
         ConflictError: a concurrent writer's change forbids the commit.
     """
-    with cache.database.reading() as connection:
+
+    def check(connection: Connection) -> None:
         require_no_conflict(CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), staged))
+
+    cache.database.read_plan(check)
 
 
 def _attempt(cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.engine import Connection
@@ -29,6 +28,8 @@ from .rollback_plan import RollbackPlan, read_rollback_plan
 from .row_state import has_rows
 from .scan_plan import CommittedRows, read_files, read_rows
 from .view import CatalogView
+
+T = TypeVar("T")
 
 _CACHED_VERSIONS = 16
 
@@ -88,18 +89,19 @@ class SnapshotReader(CatalogView):
 
     def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
         """Return the files and inlined rows of a table and the history of its columns, read in one transaction."""
-        with self._reading() as connection:
+
+        def read(connection: Connection) -> tuple[CommittedRows, TableHistory]:
             # Not cached: a compaction may have rewritten files of older snapshots with the names and types of a later schema version.
             history = read_history(connection, table.table_id)
-            rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
-        return rows, history
+            return read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within), history
+
+        return self._read(read)
 
     def has_files(self, table: Table, file_ids: Collection[int]) -> bool:
         """Return whether all these data files belong to a table at this snapshot; merging files removes them from their snapshots."""
         data = t.data_file
         query = select(data.c.data_file_id).where(data.c.table_id == table.table_id, t.visible(data, self.snapshot.snapshot_id))
-        with self._reading() as connection:
-            return len(rows_with_ids(connection, query, data.c.data_file_id, file_ids)) == len(file_ids)
+        return self._read(lambda connection: len(rows_with_ids(connection, query, data.c.data_file_id, file_ids)) == len(file_ids))
 
     def change_plan(self, table: Table, start: int) -> ChangePlan:
         """Return the plan for reading the changes of a table's rows from the snapshot `start` to this one, both included.
@@ -108,9 +110,12 @@ class SnapshotReader(CatalogView):
             LakeError: the lake has an older format, which has no change feed.
         """
         database = self._database_with_feed()
-        with self._reading() as connection:
+
+        def read(connection: Connection) -> ChangePlan:
             require_not_expired(connection, database, start)
             return read_changes(connection, table, read_history(connection, table.table_id), start, self.snapshot.snapshot_id)
+
+        return self._read(read)
 
     def net_changes(self, table: Table, earlier: int, after: ScanPlan) -> ChangePlan:
         """Return the plan for reading the rows of a table that differ between the snapshot `earlier` and `after`.
@@ -124,9 +129,12 @@ class SnapshotReader(CatalogView):
             LakeError: the lake has an older format, which has no change feed.
         """
         database = self._database_with_feed()
-        with self._reading() as connection:
+
+        def read(connection: Connection) -> ChangePlan:
             require_not_expired(connection, database, earlier)
             return read_net_changes(connection, database, table, earlier, self.snapshot.snapshot_id, after)
+
+        return self._read(read)
 
     def _database_with_feed(self) -> Database:
         database = self._cache.database
@@ -138,34 +146,40 @@ class SnapshotReader(CatalogView):
 
     def compaction_plan(self, table: Table) -> CompactionPlan:
         """Return the files of a table that a compaction can merge or rewrite."""
-        with self._reading() as connection:
-            return read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
+        return self._read(lambda connection: read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id))
 
     def flush_plan(self, table: Table) -> FlushPlan:
         """Return the rows and deletes that a flush of a table must write."""
-        with self._reading() as connection:
-            return read_flush_plan(connection, table, self.snapshot.snapshot_id)
+        return self._read(lambda connection: read_flush_plan(connection, table, self.snapshot.snapshot_id))
 
     def rows_to_end(self, table: Table) -> RowsToEnd:
         """Return what ends if all rows of a table are deleted."""
         snapshot_id = self.snapshot.snapshot_id
-        with self._reading() as connection:
+
+        def read(connection: Connection) -> RowsToEnd:
             return RowsToEnd(has_rows(connection, table.table_id, snapshot_id), read_inlined_deletes(connection, table, snapshot_id))
+
+        return self._read(read)
 
     def rollback_plan(self, table: Table, until: Snapshot | None = None) -> RollbackPlan:
         """Return the plan for restoring this snapshot of a table after the snapshot `until`; with None as a new table."""
-        with self._reading() as connection:
+
+        def read(connection: Connection) -> RollbackPlan:
             if until is not None:
                 require_not_expired(connection, self._cache.database, until.snapshot_id)
             current = None if until is None else until.snapshot_id
             return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, current)
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """Open a reading transaction and require that the snapshot has not expired."""
-        with self._cache.database.reading() as connection:
+        return self._read(read)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        """Call `work` with a reading transaction in which the snapshot has not expired, and return its result; see `Database.read_plan`."""
+
+        def read(connection: Connection) -> T:
             require_not_expired(connection, self._cache.database, self.snapshot.snapshot_id)
-            yield connection
+            return work(connection)
+
+        return self._cache.database.read_plan(read)
 
 
 @dataclass(frozen=True)

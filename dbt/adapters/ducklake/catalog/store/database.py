@@ -31,12 +31,19 @@ _CACHED_STATEMENTS = 200
 """How many compiled statements SQLAlchemy caches. Most of its default of 500 would be for inlined-data tables that no longer exist."""
 
 
+_STALE_READS = RetrySettings(max_retry_count=4, wait_ms=0)
+"""How often `read_plan` begins a new transaction. It does not wait: the new one sees the change that made the earlier one stale."""
+
 BATCH_SIZE = 500
 """The maximum number of ids in one IN list, below every driver's limit on parameters."""
 
 
 class ConcurrentWriteError(Exception):
     """A concurrent writer committed first, or held its lock for too long; a retry of the same transaction may succeed."""
+
+
+class StaleReadError(EngineError):
+    """A table that a reading transaction reads was dropped meanwhile; a new transaction may succeed."""
 
 
 class ReadOnlyDatabaseError(EngineError):
@@ -144,6 +151,21 @@ class Database:
         except ConcurrentWriteError as error:
             raise self.busy(error) from error
 
+    def read_plan(self, work: Callable[[Connection], T]) -> T:
+        """Call `work`, which reads inlined-data tables, with a reading transaction, and return its result.
+
+        If another writer has dropped such a table since the transaction began, as a flush does, `work` is called again with a new one.
+
+        Raises:
+            ConfigurationError, EngineError, LakeError: as in `reading`.
+        """
+
+        def attempt() -> T:
+            with self.reading() as connection:
+                return work(connection)
+
+        return _STALE_READS.policy(StaleReadError)(attempt)
+
     @contextmanager
     def _read_transaction(self, **options: bool) -> Iterator[Connection]:
         """Open a reading transaction on a connection with these execution options."""
@@ -244,7 +266,8 @@ class Database:
                 raise ConcurrentWriteError(str(cause).strip()) from error
             older = self.older_catalog
             hint = "" if older is None else f" (the lake had format version {older.version}; if it has been migrated since, open it again)"
-            raise EngineError(f"the catalog database {self.location} failed: {str(cause).strip()}{hint}") from error
+            kind = StaleReadError if self.dialect.is_stale_read(cause) else EngineError
+            raise kind(f"the catalog database {self.location} failed: {str(cause).strip()}{hint}") from error
         except sa_exc.SQLAlchemyError as error:
             raise EngineError(f"the catalog database {self.location} failed: {error}") from error
 

@@ -75,6 +75,11 @@ def nothing(*_: Any) -> None:
     """Do nothing."""
 
 
+def never(_error: BaseException) -> bool:
+    """Return false for every error."""
+    return False
+
+
 def any_names(_names: Sequence[str]) -> bool:
     """Accept all names, because the database does."""
     return True
@@ -113,6 +118,10 @@ class CatalogDialect:
 
     inlined_types: Mapping[str, TypeEngine[Any]]
     """DuckLake type without parameters → column type in inlined-data tables."""
+
+    is_stale_read: Callable[[BaseException], bool] = never
+    """Whether a driver's error means that an inlined-data table was dropped while a reading transaction was open, so that a new transaction
+    may succeed. Not needed if a transaction sees the tables of the state that it reads."""
 
     inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]] = unchanged
     """Adds the parameters of the column's type to one of `inlined_types`, if the database supports them."""

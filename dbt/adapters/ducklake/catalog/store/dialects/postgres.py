@@ -29,6 +29,7 @@ BUSY_TIMEOUT_SECONDS = 10.0
 """How long a commit waits for a lock before it is retried, unless the server or the connection sets `lock_timeout`."""
 
 _LOCK_NOT_AVAILABLE = "55P03"
+_UNDEFINED_TABLE = "42P01"
 _RETRYABLE = frozenset({"23505", "40001", "40P01", _LOCK_NOT_AVAILABLE, "42P06", "42P07"})
 """Unique violation, serialization failure, deadlock, lock not available; schema or table exists, if two processes create a lake."""
 
@@ -71,6 +72,11 @@ def _drop_table(connection: Connection, table: Table) -> None:
 
 def _is_write_conflict(error: BaseException) -> bool:
     return getattr(error, "sqlstate", None) in _RETRYABLE
+
+
+def _is_stale_read(error: BaseException) -> bool:
+    """Recognize a dropped inlined-data table: REPEATABLE READ still shows its registration, but DROP TABLE has an effect at once."""
+    return getattr(error, "sqlstate", None) == _UNDEFINED_TABLE and "ducklake_inlined_" in str(error)
 
 
 def _with_parameters(type_: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
@@ -151,6 +157,7 @@ POSTGRES = CatalogDialect(
     begin_commit=_begin_commit,
     drop_table=_drop_table,
     is_write_conflict=_is_write_conflict,
+    is_stale_read=_is_stale_read,
     inlined_type=_with_parameters,
     inlined_cell=_cell,
     inlined_types=MappingProxyType({name: _TYPES.get(type_) or NamedType(type_) for name, type_ in _INLINED.items()}),
