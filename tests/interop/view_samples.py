@@ -1002,6 +1002,8 @@ concat_ws(',', s, i)
 i & k & 3
 i ^ (k & 3)
 ~i + 5
+~j
+~CAST(k AS TINYINT)
 -mod(i + 1, 3)
 2 * mod(i, 3)
 (i & 1) + 1 = 1

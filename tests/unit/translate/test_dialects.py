@@ -66,6 +66,8 @@ def test_the_placeholder_of_the_lake_is_parsed_as_a_name() -> None:
         ("select '''a''''b''', \"c\"\"d\", '', 'é\\''''", "SELECT '''a''''b''', 'c\"d', '', 'é'''''"),
         ("select 'a' 'b'", "SELECT 'a' || 'b'"),
         ("select r'a''b'", None),
+        ("select ~k + 5, o = isnull(q)", "SELECT (-1 - k) + 5, o = (q IS NULL)"),
+        ("select date_format(d, 'yyyy-MM'), trunc(d, 'mon')", "SELECT (STRFTIME(d, '%Y-%m')), (CAST(DATE_TRUNC('MONTH', d) AS DATE))"),
         ("select 1; select 2", None),
         ("select from where", None),
         ("select 'a", None),

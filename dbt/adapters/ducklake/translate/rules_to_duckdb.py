@@ -319,6 +319,7 @@ RULES = Rules(
         exp.TimeToStr: _formatted,
         exp.Values: _values,
         exp.Concat: _concat,
+        exp.BitwiseNot: lambda node: _duckdb("-1 - x", x=node.this),  # Spark has no unsigned types, in which `~` is not negative
         exp.Uuid: lambda node: exp.cast(node, "text"),
     },
 )
