@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,8 @@ from dbt.adapters.ducklake.cli import main
 from dbt.adapters.ducklake.cli.main import COMMANDS
 from dbt.adapters.ducklake.cli.output import show
 from dbt.adapters.ducklake.session import connect
+from dbt.adapters.ducklake.spark.files import s3
+from dbt.adapters.ducklake.spark.files.s3 import secret_of
 from tests.duckdb_instances import open_duckdb
 
 EXTRA = {"node_id": "model.shop.orders", "invocation_id": "1f"}
@@ -164,6 +167,36 @@ def test_the_doctor_names_what_fails(folder: Path, monkeypatch: pytest.MonkeyPat
     assert "cannot be written to" in failed["detail"]
 
 
+def test_the_doctor_uses_the_secrets_of_the_profile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def findings(runtime: Any, _: object) -> Iterator[Any]:
+        seen.append((secret_of("shop-bucket"), runtime))
+        return iter(())
+
+    seen: list[Any] = []
+    monkeypatch.setattr("dbt.adapters.ducklake.session.doctor._spark_findings", findings)
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.runtime.SparkRuntime", _Runtime)
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.files.s3._SECRETS", type(s3._SECRETS)())
+    secret = "{type: s3, key_id: k, secret: s, scope: 's3://shop-bucket'}"
+    (folder / "profiles.yml").write_text(PROFILES.replace("author: anna", f"secrets: [{secret}]"))
+    assert ducklake("doctor").exit_code == 0
+    ((found, runtime),) = seen
+    assert found.key_id == "k"
+    assert "spark.hadoop.fs.s3a.bucket.shop-bucket.access.key" in runtime.spark.config
+
+
+class _Runtime:
+    """A runtime that starts no Spark."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+
+    def __enter__(self) -> _Runtime:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 class TestTargets:
     @pytest.fixture(autouse=True)
     def profiles(self, folder: Path) -> None:
@@ -181,6 +214,13 @@ class TestTargets:
         (folder / "project").mkdir()
         (folder / "project" / "dbt_project.yml").write_text("name: p\nprofile: shop\n")
         assert len(rows(ducklake("--project-dir", "project", "--profiles-dir", ".", "snapshots", "--format", "json"))) == 4
+
+    def test_the_name_of_the_profile_may_be_a_variable_of_the_environment(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (folder / "profiles.yml").write_text(PROFILES + PROFILES.replace("shop:", "second:", 1))
+        (folder / "dbt_project.yml").write_text("name: p\nprofile: \"{{ env_var('MY_PROFILE', 'shop') }}\"\n")
+        assert len(rows(ducklake("snapshots", "--format", "json"))) == 4
+        monkeypatch.setenv("MY_PROFILE", "nothing")
+        assert "has no profile nothing" in ducklake("snapshots").stderr
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -284,3 +324,11 @@ def test_every_command_is_on_the_page_of_the_command_line() -> None:
 def test_an_object_has_each_column_of_a_repeated_name(capsys: pytest.CaptureFixture[str]) -> None:
     show(["a", "a", "a_1"], [(1, 2, 3)], "json")
     assert json.loads(capsys.readouterr().out) == [{"a": 1, "a_2": 2, "a_1": 3}]
+
+
+def test_a_table_shows_the_fractions_of_seconds_unless_they_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = datetime(2026, 1, 31, 12, 0, 0, 5), datetime(2026, 1, 31, 13, 0, 0, 250_000, tzinfo=timezone(timedelta(hours=1)))
+    show(["first", "second"], [(first, second)], "table")
+    assert "2026-01-31 12:00:00.000005   2026-01-31 12:00:00.250000Z" in " ".join(capsys.readouterr().out.splitlines())
+    show(["first", "second"], [(first, second)], "table", whole_seconds=True)
+    assert "2026-01-31 12:00:00   2026-01-31 12:00:00Z" in " ".join(capsys.readouterr().out.splitlines())

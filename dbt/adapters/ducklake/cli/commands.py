@@ -62,7 +62,7 @@ def snapshots(options: LakeOptions, limit: int, form: str) -> None:
             made_by, made = origin(record.extra_info), record.snapshot
             who = (record.author, record.message, made_by.node_id, made_by.invocation_id)
             rows.append((made.snapshot_id, made.time, *who, changed_relations(record, names)))
-    show(_SNAPSHOT_COLUMNS, rows, form)
+    show(_SNAPSHOT_COLUMNS, rows, form, whole_seconds=True)
 
 
 @click.command()
@@ -76,7 +76,7 @@ def history(options: LakeOptions, table: str, limit: int, form: str) -> None:
         lake, schema, name = resolved_table(session, table)
         arguments = f"{spark_literal(name)}, schema => {spark_literal(schema)}, limit => {limit}"
         result = session.execute(f"CALL {backquoted(lake)}.history({arguments})")
-        show([column.name for column in result.columns], result.fetch(), form)
+        show([column.name for column in result.columns], result.fetch(), form, whole_seconds=True)
 
 
 @click.command()
@@ -157,11 +157,12 @@ def checkpoint(options: LakeOptions, dry_run: bool, form: str) -> None:
 def doctor(context: click.Context, form: str) -> None:
     """Check what `dbt debug` checks: catalogs, data paths, Java and Spark. The exit code is 1 if a check fails."""
     from ..session.doctor import run_checks
+    from ..session.lake import spark_settings
     from ..spark.session.runtime import SparkRuntime
 
     options: LakeOptions = context.obj
     settings = options.settings()
-    with SparkRuntime(settings.spark) as runtime:
+    with SparkRuntime(spark_settings(settings)) as runtime:
         rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in run_checks(settings, runtime)]
     show(("check", "result", "detail"), rows, form)
     context.exit(any(result == "failed" for _, result, _ in rows))

@@ -135,12 +135,13 @@ def _found_target(profile: str | None, target: str | None, profiles_dir: str | N
     raw = {name: each for name, each in read_profile(folder).items() if name != "config"}
     if not raw:
         raise InputError(f"no lake: give --lake PATH_OR_URL, or --profiles-dir with a profiles.yml; {folder} has none")
+    set_invocation_context(os.environ)
+    set_invocation_context(os.environ)
     name = profile or _project_profile(project_dir) or (next(iter(raw)) if len(raw) == 1 else None)
     if name is None:
         raise InputError(f"{folder}/profiles.yml has several profiles: give --profile with one of {', '.join(raw)}")
     if not isinstance(raw.get(name), Mapping):
         raise InputError(f"{folder}/profiles.yml has no profile {name}: give --profile with one of {', '.join(raw)}")
-    set_invocation_context(os.environ)
     return target_credentials(raw[name], name, target)
 
 
@@ -153,8 +154,9 @@ def _given_folder(profiles_dir: str | None, project_dir: str | None) -> str | No
 
 
 def _project_profile(project_dir: str | None) -> str | None:
-    """Return the profile that dbt_project.yml names; None if there is no project."""
+    """Return the profile that dbt_project.yml names, perhaps with Jinja; None if there is no project."""
     from dbt.clients.yaml_helper import load_yaml_text
+    from dbt.config.renderer import ProfileRenderer
 
     file = Path(project_dir or ".", "dbt_project.yml")
     if not file.exists():
@@ -163,7 +165,8 @@ def _project_profile(project_dir: str | None) -> str | None:
         return None
     found = load_yaml_text(file.read_text(encoding="utf-8"), file)
     name = found.get("profile") if isinstance(found, Mapping) else None
-    return name if isinstance(name, str) else None
+    rendered = ProfileRenderer({}).render_value(name)
+    return rendered if isinstance(rendered, str) else None
 
 
 def _limited(settings: LakeSettings, read_only: bool, may_create: bool) -> LakeSettings:

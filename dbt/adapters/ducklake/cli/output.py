@@ -21,13 +21,14 @@ format_option: Callable[[Any], Any] = click.option(
 )
 
 
-def show(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> None:
+def show(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str, *, whole_seconds: bool = False) -> None:
     """Write rows to the standard output.
 
     Args:
         names: the names of the columns.
         rows: Python values.
         form: `table`, `json` (an array of objects) or `csv` (with a header row; NULL is empty, nested values are JSON).
+        whole_seconds: leave out the fractions of the seconds of timestamps in a table.
     """
     match form:
         case "json":
@@ -39,10 +40,10 @@ def show(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> None
             writer.writerow(names)
             writer.writerows([_cell(value) for value in row] for row in rows)
         case _:
-            _show_table(names, rows)
+            _show_table(names, rows, "seconds" if whole_seconds else "auto")
 
 
-def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]], timespec: str) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -53,7 +54,7 @@ def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         numeric = any(_is_number(row[index]) for row in rows) and all(row[index] is None or _is_number(row[index]) for row in rows)
         table.add_column(Text(printable(name, keep="\n")), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(printable(_short(value), keep="\n"), style="" if value is not None else "dim") for value in row))
+        table.add_row(*(Text(printable(_short(value, timespec), keep="\n"), style="" if value is not None else "dim") for value in row))
     width = None if sys.stdout.isatty() else 10_000  # a file or pipe has no width, so nothing is wrapped
     Console(width=width, highlight=False).print(table)
 
@@ -71,16 +72,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _short(value: object) -> str:
+def _short(value: object, timespec: str) -> str:
     match value:
         case None:
             return "NULL"
         case datetime():
-            return (
-                value.isoformat(sep=" ", timespec="seconds")
-                if value.tzinfo is None
-                else f"{value.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}Z"
-            )
+            in_utc = value if value.tzinfo is None else value.astimezone(timezone.utc).replace(tzinfo=None)
+            return in_utc.isoformat(sep=" ", timespec=timespec) + ("" if value.tzinfo is None else "Z")
         case list() if value and all(isinstance(item, str) for item in value):
             return ", ".join(value)
         case _:

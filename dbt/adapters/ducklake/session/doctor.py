@@ -22,6 +22,7 @@ from ..lake.data_path import require_own_mark, require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
 from ..spark.encrypted.packages import require_packages
 from ..spark.errors import translate
+from ..spark.files.s3 import use_secrets
 from ..spark.session.java import find_java
 from ..spark.session.jvm import hadoop_version, spark_home
 from ..spark.session.kept import states
@@ -74,6 +75,7 @@ class _Place:
 
 def run_checks(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
     """Yield the results of all checks of a lake, the attached lakes and Spark, each as soon as it is known."""
+    use_secrets(settings.secrets)
     places = [_Place(each) for each in (settings, *settings.attached)]
     for place in places:
         yield from _lake_findings(place)

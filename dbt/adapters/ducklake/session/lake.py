@@ -91,7 +91,7 @@ class Lake:
         """
         use_secrets(settings.secrets)
         if not isinstance(spark, SparkRuntime):
-            spark = SparkRuntime(_spark_settings(settings) if spark is None else spark)
+            spark = SparkRuntime(spark_settings(settings) if spark is None else spark)
         return cls(settings, _open(settings, warn), spark, warn)
 
     @property
@@ -229,7 +229,7 @@ class Lake:
         self.close()
 
 
-def _spark_settings(settings: LakeSettings) -> SparkSettings:
+def spark_settings(settings: LakeSettings) -> SparkSettings:
     """Return the settings of Spark with those that the object stores and encrypted lakes need."""
     spark = with_storage(settings.spark, settings.secrets)
     return spark.with_encrypted_files() if any(lake.encrypted for lake in (settings, *settings.attached)) else spark
