@@ -71,6 +71,11 @@ class Twins:
     theirs: duckdb.DuckDBPyConnection
     retyped: bool = False
 
+    def limit_inlining(self, limit: int) -> None:
+        """Store the limit in both lakes, unless it is DuckDB's default."""
+        for side in (self.duckdb_on_ours, self.theirs) if limit != 10 else ():
+            side.execute(f"CALL ducklake_set_option('lake', 'data_inlining_row_limit', {limit})")
+
     def run(self, script: Script) -> None:
         for statement, work in script:
             self.theirs.execute(statement)
@@ -106,11 +111,10 @@ def twins(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Twins]:
     (tmp_path / "b").mkdir()
     ours = empty_place(request.param, request, tmp_path / "a")
     theirs = empty_place(request.param, request, tmp_path / "b") if request.param != "postgres" else second_database(ours, tmp_path)
-    options = {"data_inlining_row_limit": 0}
-    duck = oracle.connect(theirs, **options)
+    duck = oracle.connect(theirs)
     duck.execute("USE lake")
     with ours.open() as lake:
-        eyes = oracle.connect(ours, **options)
+        eyes = oracle.connect(ours)
         yield Twins(lake, eyes, duck)
         eyes.close()
     duck.close()
@@ -158,7 +162,9 @@ def ended(tx: Transaction) -> None:
     tx.rows.delete_rows(table, ended_files=[file.data_file_id for file in tx.scan_plan(table).files])
 
 
-def test_tables_and_their_columns(twins: Twins) -> None:
+@pytest.mark.parametrize("limit", [0, 10])
+def test_tables_and_their_columns(twins: Twins, limit: int) -> None:
+    twins.limit_inlining(limit)
     struct = Column(3, "s", "struct", (Column(4, "x", "int32"), Column(5, "l", "list", (Column(6, "element", "varchar"),))))
     mapped = Column(7, "m", "map", (Column(8, "key", "varchar"), Column(9, "value", "int32")))
     amount = Column(10, "d", "decimal(10,2)", initial_default="1.50", default=Default("1.5"))
@@ -177,7 +183,9 @@ def test_tables_and_their_columns(twins: Twins) -> None:
     twins.run(script)
 
 
-def test_comments_layout_schemas_and_views(twins: Twins) -> None:
+@pytest.mark.parametrize("limit", [0, 10])
+def test_comments_layout_schemas_and_views(twins: Twins, limit: int) -> None:
+    twins.limit_inlining(limit)
     script: Script = [
         ("CREATE TABLE t(a INTEGER NOT NULL, b VARCHAR)", new_table()),
         ("COMMENT ON TABLE t IS 'it''s'", altered(lambda t: replace(t, comment="it's"))),
@@ -204,6 +212,7 @@ def table_of_other(tx: Transaction) -> Any:
 
 
 def test_rows_and_statistics(twins: Twins) -> None:
+    twins.limit_inlining(0)
     script: Script = [
         ("CREATE TABLE t(a INTEGER NOT NULL, b VARCHAR)", new_table()),
         ("INSERT INTO t SELECT i, 'n' || i FROM range(10) r(i)", inserted(*({"a": i, "b": f"n{i}"} for i in range(10)))),

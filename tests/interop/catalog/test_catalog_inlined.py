@@ -12,10 +12,12 @@ import duckdb
 import pytest
 
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
+from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.format.objects import Column
 from tests.catalog_objects import committed, table_of
+from tests.catalogs import session_on
 from tests.interop import oracle
-from tests.interop.catalog.conftest import Connect
+from tests.interop.catalog.conftest import Connect, rows_of
 from tests.places import CatalogPlace
 
 pytestmark = pytest.mark.parity
@@ -192,3 +194,56 @@ def test_an_alter_records_the_layout_of_a_schema_version_whose_snapshots_have_ex
             ([1, 3], ((2, 3),)),
         ]
     assert duckdb_on().execute("SELECT * FROM t ORDER BY i").fetchall() == [(1, None, None), (2, 3, None)]
+
+
+def test_duckdb_finds_inlined_rows_by_their_bucket_after_its_flush(place: CatalogPlace, duckdb_on: Connect) -> None:
+    with session_on(place.lake()) as session:
+        session.execute("CREATE TABLE t (a INT, b INT)")
+        session.execute("ALTER TABLE t SET PARTITIONED BY (bucket(4, a))")
+        duckdb_on().execute("INSERT INTO t SELECT i, i FROM range(8) r(i)")
+        with pytest.raises(StatementError, match=r"main[.]t has rows, and DuckDB would not find them"):
+            session.execute("ALTER TABLE t SET PARTITIONED BY (bucket(8, a))")
+        session.execute("CREATE TABLE another (a INT)")
+    duck = duckdb_on()
+    duck.execute("CALL ducklake_flush_inlined_data('lake')")
+    assert [duck.execute(f"SELECT b FROM t WHERE a = {i}").fetchall() for i in range(8)] == [[(i,)] for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("alter", "row"),
+    [
+        ("ADD COLUMN c INT", (1, 2, 3)),
+        ("RENAME COLUMN a TO aa", (1, 2)),
+        ("ALTER COLUMN a TYPE BIGINT", (3_000_000_000, 2)),
+        ("RENAME TO u", (1, 2)),
+    ],
+)
+def test_duckdb_reads_and_flushes_what_it_inlines_into_an_altered_table(
+    place: CatalogPlace, duckdb_on: Connect, alter: str, row: tuple[int, ...]
+) -> None:
+    name = "u" if alter == "RENAME TO u" else "t"
+    with session_on(place.lake(data_inlining_row_limit=0)) as session:  # the limit of our profile is not DuckDB's
+        session.execute("CREATE TABLE t (a INT, b INT)")
+        session.execute("CREATE TABLE z (a INT)")
+        session.execute(f"ALTER TABLE t {alter}")
+        then = session.catalog.latest().snapshot_id
+        duckdb_on().execute(f"INSERT INTO {name} VALUES {row}")
+        session.execute("CREATE TABLE another (a INT)")
+    duck = duckdb_on()
+    assert duck.execute(f"FROM {name}").fetchall() == [row]
+    assert duck.execute(f"FROM z AT (VERSION => {then})").fetchall() == []
+    duck.execute("CALL ducklake_flush_inlined_data('lake')")
+    assert duckdb_on().execute(f"FROM {name}").fetchall() == [row]
+
+
+def test_a_flush_that_only_moves_inlined_rows_logs_no_delete(place: CatalogPlace, duckdb_on: Connect) -> None:
+    """DuckDB would refuse an insert that it began before the flush."""
+    duck = duckdb_on()
+    duck.execute("CREATE TABLE t (a INTEGER)")
+    duck.execute("INSERT INTO t VALUES (1), (2), (3)")
+    duck.execute("DELETE FROM t WHERE a = 2")
+    with session_on(place.lake()) as session:
+        session.execute("CALL flush_inlined_data()")
+    logged = rows_of(duck, "SELECT changes_made FROM {meta}.ducklake_snapshot_changes ORDER BY snapshot_id DESC LIMIT 1")
+    assert logged == [("inline_flush:1",)]
+    assert duckdb_on().execute("FROM t ORDER BY a").fetchall() == [(1,), (3,)]

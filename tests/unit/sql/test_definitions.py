@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.format.objects import Default
 from dbt.adapters.ducklake.format.types import parse_type
-from dbt.adapters.ducklake.plan.defaults import stored_default, typed_default
+from dbt.adapters.ducklake.plan.defaults import stored_expression, typed_default
 from dbt.adapters.ducklake.sql.parse import parse
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import (
@@ -259,13 +259,20 @@ def test_alterations(text: str, expected: Alteration) -> None:
     assert parse(f"alter table lake.main.t {text}") == AlterTable(LAKE_T, expected)
 
 
+def stored(default: Default | None, type_name: str) -> Default | None:
+    """Return a default with an expression in DuckDB's SQL, if it has one that means the same."""
+    typed = default and typed_default(default, type_name)
+    text = None if typed is None or typed.kind == "literal" else stored_expression(typed.text)
+    return typed if text is None else Default(text, "expression", "duckdb")
+
+
 @pytest.mark.parametrize(("text", "expected"), DEFAULTS)
 @pytest.mark.parametrize("behind", ["", " not null", " comment 'x'"])
 def test_defaults_are_stored_as_ducklake_stores_them(text: str, expected: Default | None, behind: str) -> None:
     statement = parse(f"create table t (a int default {text}{behind}, b int)")
     assert isinstance(statement, CreateTable)
     default = statement.columns[0].default
-    assert stored_default(default and typed_default(default, "int32")) == expected
+    assert stored(default, "int32") == expected
     assert len(statement.columns) == 2
 
 
@@ -286,7 +293,7 @@ def test_an_unquoted_default_of_a_string_column_has_the_string_of_its_value(text
     assert isinstance(statement, AlterTable)
     assert isinstance(statement.action, SetDefault)
     assert statement.action.default is not None
-    assert stored_default(typed_default(statement.action.default, "varchar")) == expected
+    assert stored(statement.action.default, "varchar") == expected
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)

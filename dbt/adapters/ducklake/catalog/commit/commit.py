@@ -28,7 +28,7 @@ from ..store.database import ConcurrentWriteError
 from ..store.retries import RetrySettings
 from .conflicts import require_no_conflict
 from .objects import write_objects
-from .options import read_options, write_staged_options
+from .options import stored_options, write_staged_options
 from .rows import write_rows
 from .state import CommitState
 
@@ -210,7 +210,7 @@ def _write_snapshot(state: CommitState) -> Snapshot:
 def _require_message(state: CommitState) -> None:
     if state.staged.commit_message is not None:
         return
-    if truth(read_options(state.connection).get("require_commit_message")):
+    if truth(stored_options(state).get("require_commit_message")):
         raise StatementError("the lake has require_commit_message = true; write CALL set_commit_message(author, message) before the commit")
 
 

@@ -3,6 +3,10 @@
 Specification: the page "Data Inlining". Rows go into the newest inlined-data table of their table, which must have the table's current
 columns. If there is none, or if its columns are others, one is created and registered, and the schema version increases, because DuckDB
 caches the list of these tables by schema version.
+
+A new or altered table gets its inlined-data table even if no rows are inlined, because DuckDB inlines by default. Its first insert would
+create one in a new schema version without recording that version for the table. Then DuckDB reads and flushes the rows with the columns
+and the partition spec that the table had at first.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from ...format.identifiers import fold
 from ...format.inlined import RESERVED_NAMES, base_type
 from ...format.inlined_cells import converted, initial_value
 from ...format.objects import Column, Table
+from ...format.options import DEFAULTS
 from ..read.column_history import read_history
 from ..staged import StagedRows
 from ..store import tables as t
@@ -29,6 +34,7 @@ from ..store.database import change_with_ids
 from ..store.dialects import CatalogDialect
 from ..store.inlined import InlinedTable, data_table, data_table_name, registered, stored_names
 from .columns import layout_changed
+from .options import stored_options
 from .state import CommitState
 
 
@@ -110,32 +116,54 @@ def _with_current_columns(staged: StagedRows, columns: Sequence[Column]) -> list
     ]
 
 
-def alter_data_tables(state: CommitState, table_id: int, columns: Sequence[Column] | None) -> None:
-    """Keep the inlined-data tables of a table that is altered readable for DuckDB, if there are any.
-
-    DuckDB may create an inlined-data table in a new schema version without recording that version for its table. After a later change of
-    the table it would read the rows with the columns of an earlier version, so the version is recorded here. It also inserts by position
-    into the newest table without checking its columns, so new columns get a new one, if they can be inlined.
+def create_data_table(state: CommitState, table: Table) -> None:
+    """Create an inlined-data table for a new table, if DuckDB would inline rows of it.
 
     Args:
         state: the attempt to commit.
-        table_id: the table.
-        columns: its new columns; None if they are the same by position.
+        table: the staged definition.
     """
-    found = registered(state.connection, table_id)
-    if not found:
-        return
+    if _duckdb_inlines(state, table):
+        _create(state, state.catalog_id(table.table_id), table.columns)
+
+
+def alter_data_tables(state: CommitState, table: Table, *, needs_new: bool) -> None:
+    """Keep the inlined-data tables of an altered table readable for DuckDB.
+
+    DuckDB may create an inlined-data table in a new schema version without recording that version for its table. After a later change of
+    the table it would read the rows with the columns of an earlier version, so the version is recorded here. It also inserts by position
+    into the newest table without checking its columns, and flushes it with the partition spec of its version. So new columns and keys get
+    a new one, if they can be inlined.
+
+    Args:
+        state: the attempt to commit.
+        table: the new definition.
+        needs_new: whether the newest inlined-data table must not get more rows: the columns by position or the partition keys changed, or
+            the table was renamed, as in the reference implementation.
+    """
+    found = registered(state.connection, table.table_id)
     versions = t.schema_versions.c
-    stored = select(versions.schema_version, versions.begin_snapshot).where(versions.table_id == table_id)
+    stored = select(versions.schema_version, versions.begin_snapshot).where(versions.table_id == table.table_id)
     begins = {row.schema_version: row.begin_snapshot for row in state.connection.execute(stored)}
     for version in {version for _, version in found} - begins.keys():
         first = select(func.min(t.snapshot.c.snapshot_id)).where(t.snapshot.c.schema_version >= version)
         # If the version's snapshots have expired, the first one that remains may be of a later version with other columns.
         later = (begin - 1 for known, begin in begins.items() if known > version)
         begin_snapshot = min(state.connection.execute(first).scalar_one(), *later)
-        state.add(t.schema_versions, begin_snapshot=begin_snapshot, schema_version=version, table_id=table_id)
-    if columns is not None and can_inline(state.database.dialect, columns):
-        _create(state, table_id, columns)
+        state.add(t.schema_versions, begin_snapshot=begin_snapshot, schema_version=version, table_id=table.table_id)
+    if needs_new and can_inline(state.database.dialect, table.columns) if found else _duckdb_inlines(state, table):
+        _create(state, table.table_id, table.columns)
+
+
+def _duckdb_inlines(state: CommitState, table: Table) -> bool:
+    """Whether DuckDB with its default settings inlines rows of a table. The limit of our own profile is not DuckDB's."""
+    dialect = state.database.dialect
+    if not dialect.read_by_duckdb or not can_inline(dialect, table.columns):
+        return False
+    options = stored_options(state).with_rows(state.staged.options.values())
+    schema_id = state.schema_named(table.schema_name).schema_id
+    default = int(DEFAULTS["data_inlining_row_limit"])
+    return options.inlining_row_limit(default, schema_id=schema_id, table_id=table.table_id) > 0
 
 
 def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None = None) -> int:

@@ -18,7 +18,7 @@ from ...format.positions import with_committed_ids
 from ..read.definition_rows import format_aliases
 from ..store import tables as t
 from .columns import layout_changed, write_column_comments, write_columns, write_interim_columns
-from .inlined import alter_data_tables
+from .inlined import alter_data_tables, create_data_table
 from .state import CommitState
 
 _Definition = Schema | Table | View
@@ -105,6 +105,7 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
 
 
 def _create_table(state: CommitState, table: Table) -> None:
+    create_data_table(state, table)
     table_id = state.catalog_id(table.table_id)
     table = replace(table, table_id=table_id)
     _write_table_row(state, table)
@@ -138,7 +139,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
     write_column_comments(state, table_id, before.columns, table.columns)
     _write_tags(state, table_id, before, table)
     if renamed or structural or repartitioned:
-        alter_data_tables(state, table_id, table.columns if layout_changed(before.columns, table.columns) else None)
+        alter_data_tables(state, table, needs_new=renamed or repartitioned or layout_changed(before.columns, table.columns))
         state.add_schema_version(table_id)
     if replace(table, schema_name=before.schema_name, name=before.name) != before:
         state.log(Kind.ALTERED_TABLE, table_id)

@@ -22,6 +22,13 @@ def read_options(connection: Connection) -> Options:
     return Options.of(StoredOption(row.key, row.value, row.scope, row.scope_id) for row in rows)
 
 
+def stored_options(state: CommitState) -> Options:
+    """Return all committed options as this attempt to commit sees them, read once."""
+    if state.options is None:
+        state.options = read_options(state.connection)
+    return state.options
+
+
 def set_options(connection: Connection, options: Iterable[StoredOption]) -> None:
     """Store options, replacing old values; an option whose value is None is removed."""
     table = t.metadata

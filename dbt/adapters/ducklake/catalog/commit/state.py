@@ -20,6 +20,7 @@ from ...format.changes import Change, Kind
 from ...format.files import MappedField
 from ...format.identifiers import fold
 from ...format.objects import Schema, Snapshot, Table
+from ...format.options import Options
 from ..read.reader import SnapshotReader
 from ..staged import Staged
 from ..store import tables as t
@@ -63,6 +64,8 @@ class CommitState:
         """The ids of tables for which `add_schema_version` has added a row."""
         self.inlined_tables: dict[int, str] = {}
         """Table id → the inlined-data table that this commit creates."""
+        self.options: Options | None = None
+        """The committed options, as soon as `options.stored_options` has read them."""
         self.mappings: dict[int, dict[tuple[MappedField, ...], int]] = {}
         """Table id → the ids of its name mappings, including those that this commit adds."""
 

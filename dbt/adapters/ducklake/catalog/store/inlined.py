@@ -60,11 +60,11 @@ def data_table(connection: Connection, name: str, columns: Iterable[str] = ()) -
 
 def read_inlined(connection: Connection, inlined: Sequence[InlinedTable], snapshot_id: int) -> list[InlinedRows]:
     """Return the visible rows of each inlined-data table that has any."""
-    if len(inlined) > 1:
-        full = with_rows(connection, [each.name for each in inlined], snapshot_id)
-        inlined = [each for each in inlined if each.name in full]
+    full = with_rows(connection, [each.name for each in inlined], snapshot_id)  # most are empty, and `_read` takes longer
     found = []
     for each in inlined:
+        if each.name not in full:
+            continue
         rows = _read(connection, each, lambda source: t.visible(source, snapshot_id))
         if rows:
             ids, begins = (tuple(row[index] for row in rows) for index in range(2))

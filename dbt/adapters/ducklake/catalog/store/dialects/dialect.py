@@ -123,6 +123,9 @@ class CatalogDialect:
     """Whether a driver's error means that an inlined-data table was dropped while a reading transaction was open, so that a new transaction
     may succeed. Not needed if a transaction sees the tables of the state that it reads."""
 
+    read_by_duckdb: bool = True
+    """Whether DuckDB can use the catalog too."""
+
     inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]] = unchanged
     """Adds the parameters of the column's type to one of `inlined_types`, if the database supports them."""
 

@@ -127,6 +127,7 @@ MYSQL = CatalogDialect(
     begin_read=_begin_read,
     is_write_conflict=_is_write_conflict,
     inlined_types=_TYPES,
+    read_by_duckdb=False,
     text_type=_TEXT,
     write_lock=_write_lock,
     create_table=_create_table,
