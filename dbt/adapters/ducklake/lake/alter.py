@@ -146,17 +146,19 @@ def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, s
     """Stage new partition keys for future rows; without keys future rows are not partitioned.
 
     Raises:
-        StatementError: the keys have buckets and the table has data files.
+        StatementError: the keys have buckets and the table has rows.
     """
     fields = partition_fields(table.columns, keys, f"{table.schema_name}.{table.name}")
     current = table.partition_fields
     buckets = any(bucket_count(field.transform) is not None for field in fields)
-    if buckets and fields != current and context.transaction.scan_plan(table).files:
-        raise StatementError(
-            f"{table.schema_name}.{table.name} has data files, and DuckDB would not find their rows by a bucket column: it reads "
-            "only files that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the "
-            "table rewrites all rows"
-        )
+    if buckets and fields != current:
+        plan = context.transaction.scan_plan(table)
+        if plan.files or plan.inlined:  # DuckDB flushes rows that are inlined now without the buckets
+            raise StatementError(
+                f"{table.schema_name}.{table.name} has rows, and DuckDB would not find them by a bucket column: it reads only files "
+                "that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the table rewrites "
+                "all rows"
+            )
     context.transaction.objects.put_table(repartitioned(table, fields))
 
 
