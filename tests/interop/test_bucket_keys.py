@@ -86,7 +86,6 @@ def test_a_partition_key_does_not_become_a_variant(both: Both) -> None:
     both.spark("ALTER TABLE t ALTER COLUMN n TYPE VARIANT")
 
 
-def test_buckets_of_a_table_whose_inlined_rows_are_flushed_meanwhile(both: Both) -> None:
 def test_buckets_of_a_table_that_gets_inlined_rows_meanwhile(both: Both) -> None:
     both.spark("CALL set_option('data_inlining_row_limit', 10)")
     both.spark("CREATE TABLE t (a INT)")
