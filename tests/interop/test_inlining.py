@@ -148,7 +148,8 @@ def test_values_that_cannot_be_inlined_go_to_files(
 ) -> None:
     rows = [tuple('["1"]' if "json" in kind else '{"a": "b"}' if "struct" in kind else 1 for _, kind in columns)]
     session.load_seed("main", "t", columns, rows)
-    assert (files(catalog), inlined_tables(catalog)) == (1, [])
+    assert files(catalog) == 1
+    assert not [name for name in inlined_tables(catalog) if meta(catalog, f"SELECT 1 FROM {name}")]
     assert len(duck.execute("SELECT * FROM t").fetchall()) == 1
 
 
