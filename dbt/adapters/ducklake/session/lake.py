@@ -60,7 +60,7 @@ class Lake:
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
-        """Guards the dictionaries; nothing waits for a database while it is held."""
+        """Guards the dictionaries. A thread that has it does not wait for a database."""
         self._openings = {each.database: threading.Lock() for each in settings.attached}
         self.run: StagedRun | None = None
         """The run that `stage_run` began, until it ends."""
