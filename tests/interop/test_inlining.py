@@ -235,7 +235,9 @@ def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, 
     )
     bounds += "JOIN ducklake_table t USING (table_id) JOIN ducklake_column c ON c.table_id = s.table_id AND c.column_id = s.column_id"
     stats = sorted(meta(catalog, bounds), key=lambda row: row[:2])
-    kept, filed = ([row[1:] for row in stats if row[0] == table] for table in ("kept", "filed"))
+    # The footer of a file does not tell a minimum of 0.0 from one of -0.0, which are equal.
+    rows_of_stats = [tuple("0.0" if value == "-0.0" else value for value in row) for row in stats]
+    kept, filed = ([row[1:] for row in rows_of_stats if row[0] == table] for table in ("kept", "filed"))
     # A file has no float bounds where DuckDB would miss rows by them (format/float_literals.py), and inlined tables have no such rows.
     known = {row[0] for row in filed}
     assert [row for row in kept if row[0] in known or not row[2].startswith("float")] == filed
