@@ -93,7 +93,7 @@ def test_macros_are_dropped_as_in_duckdb(macros: Both) -> None:
     changes = macros.duck.execute("SELECT changes FROM ducklake_snapshots('lake') ORDER BY snapshot_id DESC LIMIT 2").fetchall()
     assert [sorted(change) for (change,) in changes] == [["table_macros_dropped"], ["scalar_macros_dropped"]]
     names = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE database_name = 'lake' ORDER BY 1"
-    assert macros.duck.execute(names).fetchall() == [("nested",), ("over",), ("typed",)]
+    assert macros.duck.execute(names).fetchall() == [("nested",), ("nth",), ("over",), ("typed",)]
     with pytest.raises(NotFoundError, match="IF EXISTS"):
         macros.spark("DROP MACRO s.plus")
 
@@ -103,7 +103,7 @@ def test_only_cascade_drops_a_schema_with_macros(macros: Both) -> None:
         macros.spark("DROP SCHEMA s")
     macros.spark("DROP SCHEMA s CASCADE")
     names = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE database_name = 'lake' ORDER BY 1"
-    assert macros.duck.execute(names).fetchall() == [("nested",), ("typed",)]
+    assert macros.duck.execute(names).fetchall() == [("nested",), ("nth",), ("typed",)]
 
 
 @pytest.mark.parity
