@@ -114,7 +114,7 @@ class Names:
             self.lakes,
             temporary,
             lambda name: fold(name) in view.visible and self.in_spark(name),
-            only_temporary=view.visible,
+            only_temporary=frozenset() if self.only_temporary else view.visible,  # an inner view has names that the outer one does not list
         )
 
     def temporary_view(self, name: Name) -> TemporaryView | BoundRows | None:
