@@ -215,6 +215,10 @@ def test_a_temporary_view_does_not_read_a_table_in_place_of_a_temporary_view_tha
         session.bound("select * from v", temporary={"v": view})
     bound = session.bound("select * from v", temporary={"v": view, "t": dropped})
     assert list(bound.depends_on) == []
+    outer = TemporaryView("w", references("select * from v"), (), "lake", "main", frozenset({"v"}))
+    assert session.bound("select * from w", temporary={"w": outer, "v": view, "t": dropped})
+    with pytest.raises(LakeError, match=r"temporary view [Tt] does not exist"):
+        session.bound("select * from w", temporary={"w": outer, "v": view})
     in_spark = session.bound("select * from v", temporary={"v": view}, in_spark=lambda name: name.lower() == "t")
     assert list(in_spark.depends_on) == []
 

@@ -78,6 +78,8 @@ class Names:
     """The view of this lake that is read; None: the transaction's."""
     only_temporary: frozenset[str] = frozenset()
     """The folded one-part names that can only mean temporary views."""
+    session: Names | None = None
+    """The names of the session, for the text of a temporary view; None: these."""
 
     @property
     def view(self) -> LakeView:
@@ -107,14 +109,16 @@ class Names:
 
         Temporary views that were created later do not count. A relation of the lake does not take the place of one that was dropped.
         """
-        temporary = {name: other for name, other in self.temporary.items() if name in view.visible}
+        session = self.session or self  # a view inside another one may read views that the outer one does not name
+        temporary = {name: other for name, other in session.temporary.items() if name in view.visible}
         return Names(
             view.lake,
             view.schema,
             self.lakes,
             temporary,
-            lambda name: fold(name) in view.visible and self.in_spark(name),
-            only_temporary=frozenset() if self.only_temporary else view.visible,  # an inner view has names that the outer one does not list
+            lambda name: fold(name) in view.visible and session.in_spark(name),
+            only_temporary=view.visible,
+            session=session,
         )
 
     def temporary_view(self, name: Name) -> TemporaryView | BoundRows | None:
