@@ -154,6 +154,14 @@ def test_without_rows_values_are_equal_if_the_columns_are(session: Session) -> N
     assert session.bound(text).without_rows() != before.without_rows()
 
 
+def test_stored_types_are_those_of_all_columns_and_fields(session: Session) -> None:
+    item = Column(3, "s", "struct", (Column(4, "u", "UUID"),))
+    session.write().objects.put_table(replace(table_in(session), columns=(*COLUMNS, item)))
+    session.write().objects.new_view(session.write().schema("main"), "v", "SELECT * FROM t", dialect="spark")  # type: ignore[arg-type]
+    assert session.bound("select 1 from v").stored_types == {*(column.type for column in COLUMNS), "struct", "uuid"}
+    assert session.bound("select 1").stored_types == frozenset()
+
+
 def test_files_that_no_condition_needs_are_left_out_of_the_value(session: Session) -> None:
     for low in (0, 100, 200):
         add_file(session, low, low + 9)

@@ -154,6 +154,11 @@ class LeafType:
         return self.encoding is Encoding.TEXT and self.pattern is None
 
     @property
+    def is_opaque(self) -> bool:
+        """Whether Spark has only texts or bytes that stand for its values, and cannot compare or convert the values themselves."""
+        return self.pattern is not None or (self.spark in ("string", "binary") and self.encoding not in (Encoding.TEXT, Encoding.BLOB))
+
+    @property
     def limits(self) -> tuple[int, int]:
         """The least and the greatest integer. They have at most 38 digits, because a Spark decimal has no more."""
         greatest = min(2 ** (self.bits - (not self.unsigned)) - 1, _MAX_INTEGER)

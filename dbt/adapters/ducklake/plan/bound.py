@@ -178,6 +178,12 @@ class Bound:
         return any(isinstance(each, BoundTable | BoundCall) for each in self.all_relations)
 
     @property
+    def stored_types(self) -> frozenset[str]:
+        """The DuckLake types, in lower case, of all columns, and nested fields, of the tables that the text or one of its views reads."""
+        tables = [each.table for each in self.all_relations if isinstance(each, BoundTable)]
+        return frozenset(field.type.lower() for table in tables for column in table.columns for field in column.walk())
+
+    @property
     def reads(self) -> Iterator[FilesRead]:
         """The files that are read; those of a table once for each place that names it."""
         return (read for each in self.all_relations if isinstance(each, BoundTable | BoundRows) for read in each.reads)

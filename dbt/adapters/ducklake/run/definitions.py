@@ -125,7 +125,8 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         required_view(target.context, schema, name)
 
     qualified = qualified_text(env, statement.query, "view", statement.name)
-    frame = env.analyzed(references(qualified.replace(PLACEHOLDER, backquoted(target.lake))))
+    bound = env.resolve(references(qualified.replace(PLACEHOLDER, backquoted(target.lake))), only_columns=True)
+    frame = env.frame(bound)
     fields_of(frame.schema)  # raises an error for types that a lake does not have
     types = column_types(frame)
     if statement.columns and len(statement.columns) != len(types):
@@ -138,7 +139,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         for i, (column, kind) in enumerate(types)
     ]
     duckdb_text = to_duckdb(qualified, names=[name for name, _ in types])
-    if duckdb_text is not None and first_difference(frame, from_spark=True) is not None:
+    if duckdb_text is not None and first_difference(frame, bound.stored_types, from_spark=True) is not None:
         duckdb_text = None
     request = ViewRequest(
         schema,

@@ -22,6 +22,7 @@ from ..spark.errors import translate
 from ..spark.read.local import local_rows
 from ..spark.read.scan import scan
 from ..spark.session.connect import is_connect
+from ..spark.session.opaque_values import has_opaque, with_opaque_types
 from ..spark.session.plan_types import first_difference
 from ..translate.view_text import column_names, is_our_text, without_counterpart
 
@@ -193,7 +194,7 @@ class ScanRegistry:
         try:
             frame = self.query(relation.body, text, how.spark)
             view = relation.view
-            part = None if view is None or is_our_text(view) else first_difference(frame, from_spark=False)
+            part = None if view is None or is_our_text(view) else self._first_difference(relation, frame, how)
             if view is not None and part is not None:
                 raise without_counterpart(view, part)
         except DuckLakeError:
@@ -206,6 +207,13 @@ class ScanRegistry:
         columns = relation.columns if view is None else column_names(view, frame.columns)
         return frame.toDF(*columns) if columns and list(columns) != frame.columns else frame
 
+    def _first_difference(self, relation: BoundQuery, frame: DataFrame, how: Registering) -> str | None:
+        """Return the first operation of a view of DuckDB whose result differs in Spark; `frame` has its rows."""
+        types, columns_alone = relation.body.stored_types, relation.body.without_rows()
+        if has_opaque(types) and columns_alone != relation.body:  # only frames without rows have the types of opaque columns
+            frame = self.query(columns_alone, self.text(columns_alone, how), how.spark)
+        return first_difference(frame, types, from_spark=False)
+
 
 def asks_for_files(texts: Iterable[str]) -> bool:
     """Whether one of these pieces of SQL may call a function for a row's file, such as `input_file_name()`."""
@@ -215,6 +223,5 @@ def asks_for_files(texts: Iterable[str]) -> bool:
 def _rows(table: BoundTable, how: Registering) -> DataFrame:
     """Return the rows of a table. A small one is a local relation, for which Spark needs no scan."""
     local = None if table.virtual or how.asks_for_files else local_rows(table.plan)
-    if local is not None:
-        return local.frame(how.spark)
-    return scan(how.spark, table.plan, virtual=table.virtual, unneeded=table.unneeded)
+    frame = scan(how.spark, table.plan, virtual=table.virtual, unneeded=table.unneeded) if local is None else local.frame(how.spark)
+    return frame if table.columns is None else with_opaque_types(frame, table.columns)

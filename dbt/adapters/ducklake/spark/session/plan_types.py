@@ -7,11 +7,13 @@ which this module walks, down to the relations that the query reads.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...format.leaf_types import leaf_type
 from .jvm import java_class
+from .opaque_values import Opaque, depends_on_value, has_opaque, have_equal_texts, opaque_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,19 +43,20 @@ _MICROSECONDS_OF_DAY = 24 * 60 * 60 * 1_000_000
 _ARITHMETIC = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "IntegralDivide", "Average", "Round")
 
 
-def first_difference(frame: DataFrame, *, from_spark: bool) -> str | None:
+def first_difference(frame: DataFrame, stored_types: Collection[str], *, from_spark: bool) -> str | None:
     """Return the SQL of the first operation in a query's plan whose result differs in DuckDB; None if there is none.
 
     With Spark Connect, which does not show types, return a text that says so.
 
     Args:
-        frame: the query.
+        frame: the query. If it reads tables with opaque columns, they are those of `with_opaque_types`.
+        stored_types: the DuckLake types of all columns of the tables that it reads.
         from_spark: the query was written in Spark SQL and translated for DuckDB; otherwise it was translated from DuckDB's SQL.
     """
     java: Any = getattr(frame, "_jdf", None)
     if java is None:
         return "its types, which Spark Connect does not show"
-    return _Check(from_spark, frame.sparkSession._jvm).plan(java.queryExecution().analyzed())
+    return _Check(from_spark, frozenset(stored_types), frame.sparkSession._jvm).plan(java.queryExecution().analyzed())
 
 
 def _each(sequence: Any) -> Iterator[Any]:
@@ -83,6 +86,22 @@ class _Expression:
     @property
     def sql(self) -> str:
         return str(self.java.sql())
+
+    @cached_property
+    def opaque(self) -> Opaque:
+        """The type of the value if it is one of an opaque column; for a subquery, that of its columns."""
+        match self.kind:
+            case "AttributeReference":
+                return opaque_type(self.java)
+            case "OuterReference":
+                return opaque_type(self.java.e())
+            case "GetStructField":
+                (of_struct,) = (child.opaque for child in self.children)
+                return of_struct[self.java.ordinal()] if isinstance(of_struct, list) else of_struct
+            case "ScalarSubquery" | "ListQuery":
+                types = [opaque_type(attribute) for attribute in _each(self.java.plan().output())]
+                return types if len(types) > 1 and any(types) else types[0]
+        return ""
 
     def is_cast_of(self, kind: str) -> bool:
         return self.kind == "Cast" and self.children[0].type == kind
@@ -149,10 +168,45 @@ def _operands_differ(expression: _Expression) -> bool:
     return kind not in _OF_BYTES and any(child.type == "binary" and not child.is_cast_of("string") for child in children)
 
 
+def _opaque_differs(expression: _Expression) -> bool:
+    """Whether the expression's result depends on opaque values."""
+    kind, children = expression.kind, expression.children
+    if kind in ("GetStructField", "ScalarSubquery"):  # the column that it becomes would have no metadata
+        return bool(expression.opaque)
+    if kind == "Cast" and expression.type == "string" and children[0].opaque == "uuid":  # both engines write it alike
+        return False
+    if kind == "AggregateExpression" and expression.java.isDistinct():
+        return not have_equal_texts(child.opaque for child in children[0].children)
+    literals = [child.sql for child in children if child.kind == "Literal"]
+    return depends_on_value(kind, [child.opaque for child in children if child.kind != "Literal"], literals)
+
+
+def _compared_opaque(plan: Any) -> str | None:
+    """Return the SQL of the first opaque column whose values a part of the plan compares, or combines with those of another column."""
+    match plan.getClass().getSimpleName():
+        case "Aggregate":
+            compared = list(_each(plan.groupingExpressions()))
+        case "Distinct":
+            compared = list(_each(plan.output()))
+        case "Union" | "Intersect" | "Except" as kind:
+            rows = [list(_each(child.output())) for child in _each(plan.children())]
+            for same in zip(*rows, strict=True):
+                types = [opaque_type(attribute) for attribute in same]
+                if any(each != types[0] for each in types) or (kind != "Union" and not have_equal_texts(types)):
+                    return str(next(a for a, t in zip(same, types, strict=True) if t).sql())
+            return None
+        case _:
+            return None
+    return next((each.sql for each in map(_Expression, compared) if not have_equal_texts([each.opaque])), None)
+
+
 class _Check:
-    def __init__(self, from_spark: bool, jvm: Any) -> None:
+    def __init__(self, from_spark: bool, stored_types: frozenset[str], jvm: Any) -> None:
         self.from_spark = from_spark
         self.jvm = jvm
+        self.has_opaque = has_opaque(stored_types)
+        self.has_unsigned = any(leaf_type(each).unsigned for each in stored_types)
+        self.has_coarse = any(leaf_type(each).is_coarse for each in stored_types)
 
     @cached_property
     def user_specified(self) -> Any:
@@ -166,9 +220,13 @@ class _Check:
             found = self.expression(_Expression(expression), None)
             if found is not None:
                 return found
+        if self.has_opaque and (found := _compared_opaque(plan)) is not None:
+            return found
         return next((found for child in _each(plan.children()) if (found := self.plan(child)) is not None), None)
 
     def expression(self, expression: _Expression, parent: _Expression | None) -> str | None:
+        if self.has_opaque and _opaque_differs(expression):
+            return expression.sql
         if expression.children and self._differs(expression, parent):
             return expression.sql
         if expression.kind in ("ScalarSubquery", "ListQuery", "Exists"):
@@ -188,6 +246,8 @@ class _Check:
                 return not is_cast_to_whole and not _is_decimal(children[0].type)
             case "SubtractDates" | "SubtractTimestamps":
                 return True
+            case "UnaryMinus" | "BitwiseNot" if self.has_unsigned and not self._is_surely_signed(children[0]):
+                return kind == "UnaryMinus" or not self.from_spark  # `~` is translated for DuckDB
             case "Size" if self.from_spark and children[0].type.startswith("map<"):  # not for DuckDB's array_length
                 return True
             case "TimestampDiff" if self.from_spark:  # DuckDB counts the days of the calendar, Spark 24 hours
@@ -204,6 +264,15 @@ class _Check:
         if kind not in ("Add", "Subtract") and self._rounds_a_text(children):
             return True
         return _arithmetic_differs(expression) if kind in _ARITHMETIC else _operands_differ(expression)
+
+    def _is_surely_signed(self, operand: _Expression) -> bool:
+        """Whether an operand is certainly not unsigned in DuckDB, where `-` and `~` of an unsigned integer are one, too."""
+        is_whole = operand.type in _WHOLE or (_is_decimal(operand.type) and _scale(operand.type) == 0)
+        if not is_whole or operand.kind == "Literal":
+            return True
+        if operand.kind == "CaseWhen":  # a cast of DuckDB is translated to one
+            return all(map(self._is_surely_signed, operand.children))
+        return operand.kind == "Cast" and self._is_explicit(operand)
 
     def _rounds_a_text(self, operands: list[_Expression]) -> bool:
         """Whether a decimal is combined with a literal string: Spark compares doubles, DuckDB rounds the text to a decimal."""
@@ -245,6 +314,8 @@ class _Check:
         if source == "string":
             if target == "binary":
                 return parent_kind != "Md5"
+            if target == "timestamp_ntz" and self.has_coarse and "." in child.sql:  # DuckDB rounds the literal to the column's unit
+                return True
             return not is_literal or (target == "timestamp_ntz" and _has_zone(child.sql)) or self._fails_as_date(cast, parent_kind)
         if source in _WHOLE:
             return not (target in _WHOLE or target == "double" or _is_decimal(target))
