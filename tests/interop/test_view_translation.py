@@ -190,6 +190,24 @@ def test_timestamps_are_equal_when_the_clock_changes(in_berlin: Both) -> None:
     assert unexpected(checker.expressions([*expressions, *by_days], "z", "FROM t"), "equal") == {}
 
 
+def test_local_times_that_occur_twice_are_refused(in_berlin: Both) -> None:
+    """When the clock is put back, Spark takes the first of the two instants and DuckDB the second one."""
+    in_berlin.duckdb("CREATE TABLE l (a TIMESTAMP, s VARCHAR, d DATE)")
+    in_berlin.duckdb("INSERT INTO l VALUES ('2020-10-25 02:30:00', '2020-10-25 02:30:00', '2020-10-25')")
+    repeated = ("CAST(a AS TIMESTAMPTZ)", "CAST(s AS TIMESTAMPTZ)", "CAST('2020-10-25 02:30:00' AS TIMESTAMPTZ)")
+    single = ("CAST(d AS TIMESTAMPTZ)", "CAST('2020-10-25 03:30:00' AS TIMESTAMPTZ)", "CAST('2020-03-29 02:30:00' AS TIMESTAMPTZ)")
+    of_duckdb, of_spark = ViewChecker(in_berlin, in_berlin.duckdb), ViewChecker(in_berlin, in_berlin.spark)
+
+    assert unexpected(of_duckdb.queries([f"SELECT {each} AS z FROM l" for each in repeated]), "refused") == {}
+    assert unexpected(of_duckdb.queries([f"SELECT {each} AS z FROM l" for each in single]), "equal") == {}
+    in_spark = [each.replace("TIMESTAMPTZ", "TIMESTAMP") for each in repeated]
+    queries = [f"SELECT {each} AS z FROM l" for each in (*in_spark, "TIMESTAMP '2020-10-25 02:30:00'")]
+    assert unexpected(of_spark.queries(queries), "refused") == {}
+    in_spark = [each.replace("TIMESTAMPTZ", "TIMESTAMP") for each in single]
+    queries = [f"SELECT {each} AS z FROM l" for each in (*in_spark, "TIMESTAMP '2020-10-25 03:30:00'")]
+    assert unexpected(of_spark.queries(queries), "equal") == {}
+
+
 def test_hours_that_may_be_a_day_are_refused_when_the_clock_changes(in_berlin: Both) -> None:
     """Spark adds 24 hours as a calendar day, so longer intervals become shorter steps. What would need too many is refused."""
     moved = ("z + INTERVAL 921 HOUR", "z - INTERVAL 60000 MINUTE", "z + INTERVAL (year(z)) HOUR", "date_trunc('hour', z)")

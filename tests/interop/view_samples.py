@@ -455,6 +455,7 @@ SELECT i FROM t UNION ALL SELECT n FROM t
 WITH a AS (SELECT k, i FROM t WHERE o), b AS MATERIALIZED (SELECT max(k) AS k FROM u) SELECT a.k, b.k AS bk FROM a, b
 WITH a(x, y) AS (SELECT k, s FROM t) SELECT x, y FROM a WHERE x IN (SELECT k FROM u)
 SELECT x.k FROM (SELECT k FROM t WHERE k < 4) AS x
+SELECT * FROM (VALUES (-1, DATE '2024-01-01', 1.50, true), (2::BIGINT, NULL, -2.25, false)) AS v(a, b, c, d)
 SELECT * FROM (VALUES (1, 'a'), (2, NULL)) AS v(a, b)
 VALUES (1, 'a'), (2, 'b')
 SELECT k + 1 AS a, a * 2 AS b FROM t
@@ -699,6 +700,9 @@ sum(i ORDER BY k)
 """Expressions of DuckDB that cannot be translated to Spark's SQL."""
 
 UNTRANSLATABLE_QUERIES = r"""
+SELECT a FROM (VALUES (CAST(CAST('1e10' AS DOUBLE) AS VARCHAR))) AS v(a)
+SELECT a FROM (VALUES (1, 2.5 / 2)) AS v(a, b)
+SELECT a FROM (VALUES (CAST('2024-01-01 00:00:00' AS TIMESTAMPTZ))) AS v(a)
 SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
 SELECT DISTINCT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.k
 SELECT * FROM t RIGHT JOIN u USING (i)
@@ -1069,6 +1073,7 @@ SELECT k FROM t UNION SELECT k FROM u
 SELECT k, s FROM t UNION ALL SELECT k, name FROM u
 SELECT k FROM t MINUS SELECT k FROM u
 WITH a AS (SELECT k, i FROM t WHERE o) SELECT a.k, b.name FROM a JOIN u AS b ON a.k = b.k
+SELECT * FROM VALUES (-1, CAST('2024-01-01' AS DATE), 1.50, true), (CAST(2 AS BIGINT), NULL, -2.25, false) AS v(a, b, c, d)
 SELECT * FROM VALUES (1, 'a'), (2, NULL) AS v(a, b)
 SELECT x.k FROM (SELECT k, row_number() OVER (PARTITION BY o ORDER BY k) AS r FROM t) AS x WHERE x.r = 1
 SELECT k FROM t WHERE k IN (SELECT u.k FROM u)

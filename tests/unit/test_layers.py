@@ -73,6 +73,7 @@ SMALL_MODULES = {
     "early_start": "when Spark starts in the background",
     "selection": "the nodes that `dbt retry` builds, with click",
     "spark.files.footer_bounds": "bounds that are removed from a footer, because of NaN",
+    "spark.session.clock_changes": "local times that occur twice, by Java's time zones",
     "spark.session.machine": "processors and memory, also of a container",
     "sql.foreign": "the statements of Spark that a lake does not have",
     "sql.values.constants": "constant expressions, one of the five kinds of values that the package exports",

@@ -161,5 +161,12 @@ def test_expressions_keep_the_names_of_the_other_engine() -> None:
     )
 
 
+def test_expressions_in_values_have_no_counterpart() -> None:
+    assert to_duckdb("SELECT a FROM VALUES (CAST(CAST('1e10' AS DOUBLE) AS STRING)) AS v(a)") is None
+    assert to_duckdb("SELECT a FROM VALUES (ceil(2.5D)) AS v(a)") is None
+    assert to_duckdb("SELECT a FROM VALUES (TIMESTAMP '2024-01-01 00:00:00') AS v(a)") is None
+    assert to_duckdb("SELECT a FROM VALUES (CAST(1 AS BIGINT)), (NULL) AS v(a)") is not None
+
+
 def test_values_without_an_alias_have_no_counterpart() -> None:
     assert to_spark("VALUES (1)") is None

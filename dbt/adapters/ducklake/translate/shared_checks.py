@@ -168,6 +168,25 @@ def _translate(node: exp.Expr) -> bool:
     return is_text(old) and is_text(new) and (old.name + new.name).isascii() and len(set(old.name)) == len(old.name)
 
 
+def _tuple(node: exp.Expr) -> bool:
+    """Refuse expressions in VALUES: Spark computes them before `spark/session/plan_types.py` sees their types."""
+    if isinstance(node.parent, exp.Values):
+        return all(map(_is_evident_value, node.expressions))
+    return isinstance(node.parent, exp.GroupingSets | exp.Rollup | exp.Cube)
+
+
+def _is_evident_value(node: exp.Expr) -> bool:
+    """Whether an expression is a constant that is the same in both engines, whatever its type: a literal, or a cast of one."""
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        value, to = node.this.unnest(), node.args["to"].this
+        if is_text(value) or isinstance(value, exp.Null):
+            return to not in (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)  # a local time may occur twice
+        return to not in (exp.DType.TEXT, exp.DType.VARCHAR) and _is_evident_value(value)
+    number = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(node, exp.Null | exp.Boolean) or isinstance(number, exp.Literal)
+
+
 def _is_nonempty_text(node: object) -> bool:
     return is_text(node) and node.name != ""
 
@@ -181,7 +200,7 @@ CHECKS: dict[type[exp.Expr], Check] = {
     exp.Select: _select,
     exp.Table: lambda node: isinstance(node.this, exp.Identifier),  # not a table function
     exp.Star: _star,
-    exp.Tuple: lambda node: isinstance(node.parent, exp.Values | exp.GroupingSets | exp.Rollup | exp.Cube),
+    exp.Tuple: _tuple,
     exp.Literal: lambda node: node.args.get("is_string") or not node.name.isdecimal() or int(node.name) < 2**63,
     exp.Ordered: lambda node: not isinstance(node.this, exp.Var),
     exp.Is: lambda node: isinstance(node.expression, exp.Boolean | exp.Null),

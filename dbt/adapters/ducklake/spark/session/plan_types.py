@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...format.leaf_types import leaf_type
+from .clock_changes import RepeatedTimes
 from .jvm import java_class
 from .opaque_values import Opaque, depends_on_value, has_opaque, have_equal_texts, opaque_type
 
@@ -23,6 +24,8 @@ _SAME_TEXT = frozenset({*_WHOLE, "string", "boolean", "date", "timestamp_ntz", "
 """Types, in addition to decimals, whose values have the same text in both engines."""
 
 _CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
+_CONF = "org.apache.spark.sql.internal.SQLConf"
+_DATE_TIMES = "org.apache.spark.sql.catalyst.util.DateTimeUtils"
 _LEAVES = ("AttributeReference", "Literal")
 _ORDERS = frozenset(
     {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "SortOrder", "Min", "Max", "Greatest", "Least"},
@@ -209,6 +212,11 @@ class _Check:
         self.has_coarse = any(leaf_type(each).is_coarse for each in stored_types)
 
     @cached_property
+    def zone(self) -> Any:
+        """Java's time zone of the session."""
+        return java_class(self.jvm, _DATE_TIMES).getZoneId(java_class(self.jvm, _CONF).get().sessionLocalTimeZone())
+
+    @cached_property
     def user_specified(self) -> Any:
         """The tag of casts that are in the query's text."""
         return java_class(self.jvm, _CAST).USER_SPECIFIED_CAST()
@@ -226,6 +234,8 @@ class _Check:
 
     def expression(self, expression: _Expression, parent: _Expression | None) -> str | None:
         if self.has_opaque and _opaque_differs(expression):
+            return expression.sql
+        if expression.kind == "Literal" and expression.type == "timestamp" and self._is_repeated(expression, self.zone):
             return expression.sql
         if expression.children and self._differs(expression, parent):
             return expression.sql
@@ -297,6 +307,23 @@ class _Check:
             return False
         return parent_kind in _OF_DATES or not _COMPLETE_DATE.match(cast.children[0].sql.strip("'"))
 
+    def _may_be_repeated(self, cast: _Expression) -> bool:
+        """Whether a cast to a timestamp may take a local time that occurs twice."""
+        (child,) = cast.children
+        zone = cast.java.zoneId()
+        if not RepeatedTimes(self.jvm, zone).exist or child.is_cast_of("void"):
+            return False
+        match child.type:
+            case "string" if child.kind == "Literal":
+                return not _has_zone(child.sql) and self._is_repeated(cast, zone)
+            case "date":
+                return RepeatedTimes(self.jvm, zone).contain_a_midnight()
+        return child.type in ("string", "timestamp_ntz")
+
+    def _is_repeated(self, constant: _Expression, zone: Any) -> bool:
+        microseconds = constant.java.eval(None)
+        return microseconds is not None and RepeatedTimes(self.jvm, zone).contain(microseconds)
+
     def _cast_differs(self, cast: _Expression, parent_kind: str) -> bool:
         (child,) = cast.children
         source, target = child.type, cast.type
@@ -305,6 +332,8 @@ class _Check:
             return False
         if target == "string":
             return source not in _SAME_TEXT and not (_is_decimal(source) and _has_digits_before_point(source))
+        if target == "timestamp" and self._may_be_repeated(cast):
+            return True
         if self._is_explicit(cast):
             if source in ("float", "double") and _is_decimal(target):
                 return self.from_spark or parent_kind != "Cast" or _scale(target) != 0
