@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ..format.identifiers import fold
-from ..sql.tokens import Kind, tokenize
+from ..sql.tokens import Kind, Token, tokenize
 
 _TIMES = {
     "CURRENT_TIMESTAMP": "timestamp_micros({})",
     "NOW": "timestamp_micros({})",
     "CURRENT_DATE": "CAST(timestamp_micros({}) AS DATE)",
     "CURDATE": "CAST(timestamp_micros({}) AS DATE)",
+    "CURRENT_TIME": "CAST(timestamp_micros({}) AS TIME)",
+    "LOCALTIME": "CAST(timestamp_micros({}) AS TIME)",
     "LOCALTIMESTAMP": "CAST(timestamp_micros({}) AS TIMESTAMP_NTZ)",
     "UNIX_TIMESTAMP": "unix_seconds(timestamp_micros({}))",
 }
 """Function → the same value of a time in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
-_WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP"))
+_WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
+_WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 
 def at_time(text: str, micros: int, columns: Collection[str]) -> str:
@@ -38,8 +41,23 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
     for index, token in enumerate(tokens):
         if token.kind is not Kind.WORD or token.word not in _TIMES or (index and tokens[index - 1].word == "."):
             continue
-        has_parentheses = [each.word for each in tokens[index + 1 : index + 3]] == ["(", ")"]
-        if has_parentheses or (token.word in _WITHOUT_PARENTHESES and fold(token.text) not in folded):
-            parts += [text[end : token.start], _TIMES[token.word].format(micros)]
-            end = tokens[index + 2].end if has_parentheses else token.end
+        after = tokens[index + 1 : index + 4]
+        arguments = _arguments(after, token.word)
+        is_name = token.word in _WITHOUT_PARENTHESES and fold(token.text) not in folded and [each.word for each in after[:1]] != ["("]
+        if arguments is None and not is_name:
+            continue
+        time = _TIMES[token.word].format(micros)
+        if arguments:
+            time = f"CAST({time} AS TIME({arguments[0].text}))"
+        parts += [text[end : token.start], time]
+        end = token.end if arguments is None else tokens[index + 2 + len(arguments)].end
     return "".join([*parts, text[end:]])
+
+
+def _arguments(after: Sequence[Token], function: str) -> Sequence[Token] | None:
+    """Return what is in the parentheses after a function: nothing, or the digits of its fraction of a second; None if it is not that."""
+    words = [token.word for token in after]
+    if words[:2] == ["(", ")"]:
+        return ()
+    has_precision = function in _WITH_PRECISION and words == ["(", "", ")"] and after[1].kind is Kind.NUMBER
+    return after[1:2] if has_precision else None
