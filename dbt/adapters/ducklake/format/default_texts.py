@@ -6,6 +6,7 @@ unusable for it. So texts that Spark or Python read, but DuckDB may not, are rew
 
 from __future__ import annotations
 
+import json
 import re
 from decimal import Decimal
 
@@ -63,9 +64,14 @@ def changed_default_text(old: str, new: str, text: str) -> str:
     """Return the text of a default of the stored type `old` for the type `new`, which can represent every value of `old`.
 
     Raises:
-        ValueError: DuckDB has no such value of the new type.
+        ValueError: DuckDB has no such value of the new type, or would give it another type, as each value of a VARIANT has its own.
         ArithmeticError: the text is not a number.
     """
+    if new == "variant":
+        raise ValueError("DuckDB reads every default of a VARIANT as a string")
+    if new == "json":
+        json.loads(text)
+        return text
     if leaf_type(old).encoding is Encoding.BOOLEAN and leaf_type(new).is_integer:
         return "1" if truth(text.strip()) else "0"
     return text if leaf_type(new).encoding is Encoding.NONE else default_text(new, text)

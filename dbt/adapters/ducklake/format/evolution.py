@@ -151,18 +151,20 @@ def _retyped(column: Column, to: str) -> Column:
     Raises:
         StatementError: a default is not a value of the type, such as the year 3000 of a TIMESTAMP_NS.
     """
+
+    def changed(text: str) -> str:
+        try:
+            return changed_default_text(column.type, to, text)
+        except (ValueError, ArithmeticError):
+            raise StatementError(
+                f"the default of column {column.name}, {text!r}, is not a value of its new type. "
+                "Add a column of the new type, fill it by UPDATE, drop the old one and rename the new one"
+            ) from None
+
     initial, default = column.initial_default, column.default
-    try:
-        if initial is not None:
-            initial = changed_default_text(column.type, to, initial)
-        if default is not None and default.kind == "literal":
-            default = replace(default, text=changed_default_text(column.type, to, default.text))
-    except (ValueError, ArithmeticError):
-        raise StatementError(
-            f"the default of column {column.name}, {default.text if default is not None else initial!r}, is not a value of its new type. "
-            "Add a column of the new type, fill it by UPDATE, drop the old one and rename the new one"
-        ) from None
-    return replace(column, type=to, initial_default=initial, default=default)
+    if default is not None and default.kind == "literal":
+        default = replace(default, text=changed(default.text))
+    return replace(column, type=to, initial_default=None if initial is None else changed(initial), default=default)
 
 
 def set_nullable(table: Table, path: tuple[str, ...], nullable: bool) -> Table:
