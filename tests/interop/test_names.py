@@ -42,6 +42,23 @@ def test_columns_equal_only_by_unicode_case_folding_are_distinct(both: Both) -> 
     assert both.rows('SELECT "straße", strasse FROM t WHERE strasse < 0', "SELECT `straße`, strasse FROM t WHERE strasse < 0") == [(7, -1)]
 
 
+def test_columns_that_spark_cannot_tell_apart_are_read_and_refused_by_name(both: Both) -> None:
+    both.duckdb('CREATE TABLE t ("Ä" INT, "ä" INT, b INT)')
+    both.duckdb("INSERT INTO t SELECT range, 100 + range, range % 3 FROM range(50)")
+    both.duckdb("DELETE FROM t WHERE b = 1")
+    assert len(both.rows("SELECT * FROM t WHERE b = 2")) == 16
+    with pytest.raises(StatementError, match="RENAME COLUMN gives one of them another name"):
+        both.spark("SELECT `ä` FROM t")
+    for statement in ("CREATE TABLE u AS SELECT * FROM t", "CREATE VIEW v AS SELECT * FROM t"):
+        with pytest.raises(StatementError, match=r"ä \(Spark cannot tell it from Ä\)"):
+            both.spark(statement)
+    both.spark("ALTER TABLE t RENAME COLUMN `Ä` TO a")
+    assert both.rows('SELECT a, "ä" FROM t WHERE "ä" = 105', "SELECT a, `ä` FROM t WHERE `ä` = 105") == [(5, 105)]
+    evolving = "MERGE WITH SCHEMA EVOLUTION INTO t USING (SELECT 5 AS a, 7 AS `Ä`) AS s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = `Ä`"
+    with pytest.raises(StatementError, match="column Ä already exists in t as ä, which Spark cannot tell from it: write ä"):
+        both.spark(evolving)
+
+
 def test_ascii_letters_are_case_insensitive(both: Both) -> None:
     both.duckdb("CREATE TABLE Orders (Id INT)")
     both.spark("INSERT INTO ORDERS (iD) VALUES (1)")

@@ -32,6 +32,11 @@ class DuckLakeColumn(Column):
         except DuckLakeError:
             return dtype
 
+    @staticmethod
+    def fold(name: str) -> str:
+        """Return the form in which names are compared: two names are equal in a lake if their folded forms are."""
+        return fold(name)
+
     @property
     def quoted(self) -> str:
         """The name in backquotes."""

@@ -96,7 +96,7 @@ def test_the_initial_default_of_a_decimal_is_rounded_as_in_duckdb(type_: str, te
         (lambda t: evolution.drop_column(t, ("p",)), "partition key"),
         (lambda t: evolution.drop_column(t, ("b",)), "sort key"),
         (lambda _: evolution.drop_column(evolution.drop_column(table(column("x"), column("y")), ("x",)), ("y",)), "only one"),
-        (lambda _: table(column("a"), column("A")), "twice"),
+        (lambda _: table(column("a"), column("A")), "column A is named twice"),
     ],
 )  # fmt: skip
 def test_impossible_changes_are_refused_with_a_remedy(change: object, message: str) -> None:
@@ -106,6 +106,28 @@ def test_impossible_changes_are_refused_with_a_remedy(change: object, message: s
     )  # fmt: skip
     with pytest.raises(StatementError, match=message):
         change(t)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: evolution.add_column(t, (), column("ä")), "column ä already exists in t as Ä, which Spark cannot tell from it: write Ä"),
+        (lambda t: evolution.add_column(t, ("s",), column("É")), r"column s\.É already exists in t as é"),
+        (lambda t: evolution.rename_column(t, ("s",), "ä"), "column ä already exists in t as Ä"),
+        (lambda _: table(column("Ä"), column("ä")), r"column ä \(Spark cannot tell it from Ä\) is named twice"),
+        (lambda _: table(column("s", "struct<Ä:int,ä:int>")), r"column ä \(Spark cannot tell it from Ä\) is named twice"),
+    ],
+)
+def test_a_second_column_that_spark_cannot_tell_from_another_is_refused(change: object, message: str) -> None:
+    t = table(column("Ä"), column("s", "struct<é:int>"))
+    with pytest.raises(StatementError, match=message):
+        change(t)  # type: ignore[operator]
+
+
+def test_names_that_spark_can_tell_apart_and_a_new_spelling_are_possible() -> None:
+    t = table(column("straße"), column("strasse"), column("Ä"))
+    assert list(ids(evolution.rename_column(t, ("Ä",), "ä"))) == ["straße", "strasse", "ä"]
+    assert list(ids(evolution.replace_columns(t, [column("ä")]))) == ["ä"]
 
 
 def test_the_error_for_an_unknown_column_lists_the_existing_ones() -> None:

@@ -134,6 +134,16 @@ def test_schema_changes_ignore_the_case_of_names_and_compatible_types(macros: Ma
     assert found["new_target_types"] == [{"column_name": "changed", "new_type": "string"}]
 
 
+def test_schema_changes_compare_names_as_the_lake_does(macros: Macros) -> None:
+    macros.adapter.columns["source"] = columns(ä="int", ID="int")
+    macros.adapter.columns["orders"] = columns(Ä="int", id="int")
+
+    found = macros.check_for_schema_changes(relation("source"), TABLE)
+
+    assert [c.name for c in found["source_not_in_target"]] == ["ä"]
+    assert [c.name for c in found["target_not_in_source"]] == ["Ä"]
+
+
 def test_a_schema_is_created_and_is_dropped_with_its_relations(macros: Macros) -> None:
     macros.drop_schema(TABLE)
     macros.create_schema(TABLE)

@@ -86,6 +86,12 @@ def test_a_function_that_old_sparks_cannot_run_is_explained() -> None:
     assert "Spark before 4.2 cannot run a SQL function whose body is a query" in str(error)
 
 
+def test_names_that_differ_only_in_the_case_of_other_letters_are_explained() -> None:
+    text = "[AMBIGUOUS_REFERENCE] Reference `{0}` is ambiguous, could be: [`t`.`{0}`, `t`.`{0}`]. SQLSTATE: 42704"
+    assert "ALTER TABLE … RENAME COLUMN gives one of them another name" in str(translate(AnalysisException(text.format("Ä"))))
+    assert str(translate(AnalysisException(text.format("a")))).endswith("could be: [`t`.`a`, `t`.`a`].")
+
+
 def test_other_failures_keep_sparks_error_condition() -> None:
     error = translate(SparkRuntimeException("[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned. SQLSTATE: 21000"))
     assert type(error) is EngineError

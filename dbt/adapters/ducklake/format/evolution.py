@@ -6,14 +6,14 @@ nullability keep it, so that old files stay readable; a column that is dropped a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from itertools import count
 
 from ..errors import NotFoundError, StatementError
 from .default_texts import changed_default_text
-from .identifiers import fold
+from .identifiers import fold, named_twice, spark_fold
 from .objects import Column, Default, Table
 from .sort_text import names_in, renamed
 from .types import DataType, Field, assign_ids, can_promote, data_type_of, spark_name
@@ -34,17 +34,16 @@ def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Col
     """Return columns with ids from `first_id` on, numbered depth first.
 
     Raises:
-        StatementError: two columns have the same name, ignoring case, or a name is empty.
+        StatementError: two columns, or two fields of a struct, have the same name, ignoring case, or a name is empty.
     """
-    seen: set[str] = set()
+    _require_distinct(definition.name for definition in definitions)
     columns: list[Column] = []
     for position, definition in enumerate(definitions, 1):
-        if fold(definition.name) in seen:
-            raise StatementError(f"column {definition.name} is named twice; give one of the two another name")
-        seen.add(fold(definition.name))
         column = assign_ids([Field(definition.name, definition.type)], first_id)[0]
         if not all(each.name for each in column.walk()):
             raise StatementError(f"column {position} ({definition.name or 'without a name'}) has an empty name; give it one")
+        for node in column.walk():
+            _require_distinct(child.name for child in node.children)
         columns.append(
             replace(
                 column,
@@ -56,6 +55,20 @@ def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Col
         )
         first_id = max(c.column_id for c in column.walk()) + 1
     return tuple(columns)
+
+
+def _require_distinct(names: Iterable[str]) -> None:
+    repeated = named_twice(names)
+    if repeated is not None:
+        raise StatementError(f"column {repeated} is named twice; give one of the two another name")
+
+
+def _require_new(name: str, siblings: Iterable[Column], table: Table, parent: tuple[str, ...] = ()) -> None:
+    """Require that no sibling has the name, or one that Spark cannot tell from it."""
+    known = next((each.name for each in siblings if spark_fold(each.name) == spark_fold(name)), None)
+    if known is not None:
+        hint = f" as {known}, which Spark cannot tell from it: write {known}, or another name" if fold(known) != fold(name) else ""
+        raise StatementError(f"column {'.'.join([*parent, name])} already exists in {table.name}{hint}")
 
 
 def next_id(columns: Sequence[Column], at_least: int = 1) -> int:
@@ -82,8 +95,7 @@ def add_column(table: Table, parent: tuple[str, ...], definition: NewColumn) -> 
     column = columns_of([definition], table.next_column_id)[0]
 
     def add(siblings: tuple[Column, ...]) -> tuple[Column, ...]:
-        if any(fold(c.name) == fold(column.name) for c in siblings):
-            raise StatementError(f"column {'.'.join([*parent, column.name])} already exists in {table.name}")
+        _require_new(column.name, siblings, table, parent)
         return (*siblings, column)
 
     if parent:
@@ -119,8 +131,7 @@ def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
     """
     column = find_column(table, path)
     siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
-    if any(fold(c.name) == fold(to) and c.column_id != column.column_id for c in siblings):
-        raise StatementError(f"column {to} already exists in {table.name}")
+    _require_new(to, (each for each in siblings if each.column_id != column.column_id), table)
     sorting = table.sorting
     if len(path) == 1:
         sorting = tuple(replace(key, expression=renamed(key.expression, column.name, to)) for key in sorting)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 INFORMATION_SCHEMA = "information_schema"
 """The schema of the views that describe a lake, which its catalog does not list."""
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
@@ -14,6 +16,22 @@ def fold(name: str) -> str:
     Other letters keep their case, so `Ä` and `ä` are two names, and so are `straße` and `strasse`.
     """
     return name.lower() if name.isascii() else name.translate(_FOLDED)
+
+
+def spark_fold(name: str) -> str:
+    """Lower-case all letters. Spark cannot tell two columns apart if these forms of their names are equal."""
+    return name.lower()
+
+
+def named_twice(columns: Iterable[str]) -> str | None:
+    """Return the name of the first column that Spark cannot tell from an earlier one, for a message; None if there is none."""
+    seen: dict[str, str] = {}
+    for name in columns:
+        earlier = seen.get(spark_fold(name))
+        if earlier is not None:
+            return name if fold(earlier) == fold(name) else f"{name} (Spark cannot tell it from {earlier})"
+        seen[spark_fold(name)] = name
+    return None
 
 
 def backquoted(name: str) -> str:

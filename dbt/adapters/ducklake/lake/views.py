@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import NotFoundError, StatementError
-from ..format.identifiers import fold
+from ..format.identifiers import named_twice
 from ..format.objects import PROPERTY_TAG, Table, View
 from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, ViewColumn, columns_text
 from .context import Context
@@ -110,13 +110,12 @@ def required_view(context: Context, schema: str, name: str) -> View:
 
 
 def _require_column_names(request: ViewRequest) -> None:
-    seen: set[str] = set()
     for position, column in enumerate(request.columns, 1):
         if not column.name:
             raise StatementError(f"view {request.schema}.{request.name}: column {position} has an empty name; give it one")
-        if fold(column.name) in seen:
-            raise StatementError(f"view {request.schema}.{request.name} has two columns {column.name}; give one of the two another name")
-        seen.add(fold(column.name))
+    repeated = named_twice(column.name for column in request.columns)
+    if repeated is not None:
+        raise StatementError(f"view {request.schema}.{request.name} has two columns {repeated}; give one of the two another name")
 
 
 def _same(view: View, request: ViewRequest, comment: str | None, tags: dict[str, str]) -> bool:

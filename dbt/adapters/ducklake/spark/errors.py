@@ -61,6 +61,8 @@ _EXPLAINED: tuple[tuple[str, type[DuckLakeError], str], ...] = (
 """Parts of messages, each with an error that says what to do."""
 _WRAPPERS = ("TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF")
 """Conditions of errors that only report that a task failed; a cause says why."""
+_REPEATED_NAMES = ("AMBIGUOUS_REFERENCE", "COLUMN_ALREADY_EXISTS")
+"""How conditions begin of errors about columns with one name."""
 _VALUE_CONDITIONS = (
     "CAST_INVALID_INPUT",
     "CAST_OVERFLOW",
@@ -123,8 +125,18 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     if condition is not None and condition.split(".")[0] in _VALUE_CONDITIONS:
         return DataError(text)
     if _is_about_statement(error, condition):
-        return StatementError(text)
+        return StatementError(text + _hint_about_case(text, condition or ""))
     return EngineError(text + hint(everything), condition)
+
+
+def _hint_about_case(text: str, condition: str) -> str:
+    """Return what to do if Spark takes two columns of a table for one; nothing if the error is another one."""
+    if not condition.startswith(_REPEATED_NAMES) or text.isascii():
+        return ""
+    return (
+        " Spark cannot tell columns apart that differ only in the case of letters, as Ä and ä, which DuckDB can. "
+        "If that is the reason, ALTER TABLE … RENAME COLUMN gives one of them another name"
+    )
 
 
 def lost_spark() -> EngineError:

@@ -29,9 +29,9 @@
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
   {%- set known = {} -%}
   {%- for column in adapter.get_columns_in_relation(relation) -%}
-    {%- do known.update({column.name | lower: column}) -%}
+    {%- do known.update({api.Column.fold(column.name): column}) -%}
   {%- endfor -%}
-  {%- set current = known.get(column_name | lower) -%}
+  {%- set current = known.get(api.Column.fold(column_name)) -%}
   {%- if current is none and execute -%}
     {%- do exceptions.raise_compiler_error('there is no column ' ~ column_name ~ ' in ' ~ relation.render()) -%}
   {%- elif current is none -%}
@@ -69,22 +69,24 @@
 
 
 {#
-  Names compare without case, as in DuckLake. New fields of structs are listed as new columns. Another order of the fields is no change,
+  Names are compared as in DuckLake. New fields of structs are listed as new columns. Another order of the fields is no change,
   because values are stored by name, and neither is a narrower type, which fits the column.
 #}
 {% macro ducklake__check_for_schema_changes(source_relation, target_relation) %}
   {%- set source_columns = adapter.get_columns_in_relation(source_relation) -%}
   {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
-  {%- set source_names = source_columns | map(attribute='name') | map('lower') | list -%}
-  {%- set targets = {} -%}
+  {%- set source_names, targets = [], {} -%}
+  {%- for column in source_columns -%}
+    {%- do source_names.append(api.Column.fold(column.name)) -%}
+  {%- endfor -%}
   {%- for column in target_columns -%}
-    {%- do targets.update({column.name | lower: column}) -%}
+    {%- do targets.update({api.Column.fold(column.name): column}) -%}
   {%- endfor -%}
 
   {%- set added = [] -%}
   {%- set new_types = [] -%}
   {%- for column in source_columns -%}
-    {%- set target = targets.get(column.name | lower) -%}
+    {%- set target = targets.get(api.Column.fold(column.name)) -%}
     {%- if target is none -%}
       {%- do added.append(column) -%}
     {%- elif column.data_type != target.data_type -%}
@@ -96,7 +98,7 @@
     {%- endif -%}
   {%- endfor -%}
   {%- set removed = [] -%}
-  {%- for column in target_columns if (column.name | lower) not in source_names -%}
+  {%- for column in target_columns if api.Column.fold(column.name) not in source_names -%}
     {%- do removed.append(column) -%}
   {%- endfor -%}
 

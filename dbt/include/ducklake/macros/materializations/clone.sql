@@ -15,7 +15,7 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
 
-  {%- if this.render() | lower == defer_relation.render() | lower -%}
+  {%- if api.Column.fold(this.render()) == api.Column.fold(defer_relation.render()) -%}
     {%- if existing_relation is none -%}
       {% do exceptions.raise_compiler_error('There is nothing to clone: ' ~ defer_relation.render() ~ ' does not exist. Build it first') %}
     {%- endif -%}
@@ -66,7 +66,7 @@
 
 
 {% macro shared_clone(this_relation, defer_relation) -%}
-  {%- if this_relation.database | lower != defer_relation.database | lower -%}
+  {%- if api.Column.fold(this_relation.database) != api.Column.fold(defer_relation.database) -%}
     {%- set problem = 'clone_as is shared, but ' ~ this_relation.render() ~ ' and ' ~ defer_relation.render() ~ ' are in different lakes' -%}
     {% do exceptions.raise_compiler_error(problem ~ ", which cannot share files; set clone_as to 'table' or 'view'") %}
   {%- endif -%}

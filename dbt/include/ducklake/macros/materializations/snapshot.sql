@@ -81,12 +81,12 @@
 {% macro fit_structs(strategy, sql, target_relation) %}
   {%- set structs = {} -%}
   {%- for column in adapter.get_columns_in_relation(target_relation) if 'struct<' in column.data_type -%}
-    {%- do structs.update({column.name | lower: column}) -%}
+    {%- do structs.update({api.Column.fold(column.name): column}) -%}
   {%- endfor -%}
   {%- if structs -%}
     {%- set fields = [] -%}
-    {%- for column in adapter.get_column_schema_from_query(get_empty_subquery_sql(sql)) if column.name | lower in structs -%}
-      {%- set known = structs[column.name | lower] -%}
+    {%- for column in adapter.get_column_schema_from_query(get_empty_subquery_sql(sql)) if api.Column.fold(column.name) in structs -%}
+      {%- set known = structs[api.Column.fold(column.name)] -%}
       {%- set new_fields = [] if known.moves_fields(column) else column.fields_beyond(known) -%}
       {%- do fields.extend(new_fields) -%}
       {%- if not new_fields and strategy.hard_deletes == 'new_record' and known.moves_fields(column) -%}
@@ -106,11 +106,13 @@
 {% macro fit_snapshot_target(strategy, staging_relation, target_relation) %}
   {%- do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) -%}
   {%- set helper_columns = ['dbt_change_type'] + unique_key_aliases(strategy.unique_key) -%}
-  {%- set known = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | map('lower') | list -%}
-  {%- set missing, names = [], [] -%}
+  {%- set known, missing, names = [], [], [] -%}
+  {%- for column in adapter.get_columns_in_relation(target_relation) -%}
+    {%- do known.append(api.Column.fold(column.name)) -%}
+  {%- endfor -%}
   {%- for column in adapter.get_columns_in_relation(staging_relation) if column.name | lower not in helper_columns -%}
     {%- do names.append(column.quoted) -%}
-    {%- if column.name | lower not in known -%}
+    {%- if api.Column.fold(column.name) not in known -%}
       {%- do missing.append(column) -%}
     {%- endif -%}
   {%- endfor -%}

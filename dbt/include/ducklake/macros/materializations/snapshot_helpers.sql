@@ -54,11 +54,11 @@
   {%- endif -%}
   {%- set spellings = {} -%}
   {%- for column in adapter.get_columns_in_relation(relation) -%}
-    {%- do spellings.update({column.name | lower: column.name}) -%}
+    {%- do spellings.update({api.Column.fold(column.name): column.name}) -%}
   {%- endfor -%}
   {%- set found = [] -%}
   {%- for name in names -%}
-    {%- do found.append(name if name in spellings.values() else spellings.get(name | lower, name)) -%}
+    {%- do found.append(name if name in spellings.values() else spellings.get(api.Column.fold(name), name)) -%}
   {%- endfor -%}
   {{ return(found) }}
 {% endmacro %}
