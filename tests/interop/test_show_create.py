@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE of a table that DuckDB created: our statement creates a table that DuckDB describes alike."""
+"""The statement of SHOW CREATE TABLE creates a table that DuckDB describes like the one before."""
 
 from __future__ import annotations
 
@@ -39,6 +39,19 @@ def test_duckdb_describes_both_tables_alike(both: Both) -> None:
     assert both.duck.execute(DESCRIBED).fetchall() == described
     assert both.session.execute("SHOW CREATE TABLE t").fetch() == [(text,)]
     assert "PARTITIONED BY (bucket(4, `d`), year(`f`), `e`)" in text
+
+
+def test_the_statement_has_the_expressions_of_defaults_and_constraints(both: Both) -> None:
+    both.spark("CREATE TABLE t (id INT, n INT DEFAULT 1 + 1, v STRING, CONSTRAINT c CHECK (length(v) < 9))")
+    described = both.duck.execute(DESCRIBED).fetchall()
+    ((text,),) = both.session.execute("SHOW CREATE TABLE t").fetch()
+    both.spark("DROP TABLE t")
+    both.spark(text)
+
+    assert both.duck.execute(DESCRIBED).fetchall() == described
+    assert both.session.execute("SHOW CREATE TABLE t").fetch() == [(text,)]
+    assert "`n` INT DEFAULT 1 + 1" in text
+    assert "CONSTRAINT `c` CHECK (length(v) < 9)" in text
 
 
 def test_a_default_that_only_duckdb_has_is_an_error(both: Both) -> None:

@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE returns the statement that creates an equal table or view."""
+"""SHOW CREATE TABLE returns the statement that creates an equal table or view, without Spark."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ TYPES = ", ".join(f"c{index} {leaf.written[0]}" for index, leaf in enumerate(LEA
 def session(tmp_path: Path) -> Iterator[LakeSession]:
     with Lake.open(LakeSettings(f"sqlite:///{tmp_path}/lake.sqlite", f"{tmp_path}/files/")) as lake, lake.session() as session:
         yield session
+        assert not session.runtime.started
 
 
 def shown(session: LakeSession, name: str) -> str:
@@ -48,8 +49,8 @@ def definition(session: LakeSession, name: str) -> tuple[Table | View, list[tupl
         f"({TYPES}, d DECIMAL(12,3), e DECIMAL(30,0))",
         "(a ARRAY<STRUCT<`x.y`: MAP<STRING, UUID>, z: TIMESTAMP_NS COMMENT 'it\\'s'>>, `select` JSON)",
         "(id BIGINT NOT NULL DEFAULT -5 COMMENT 'a \\\\ key', v STRING DEFAULT 'it\\'s', b BINARY DEFAULT X'00FF') COMMENT 'rows; -- signs'",
-        "(d DATE DEFAULT DATE'2020-01-02', at TIMESTAMP DEFAULT TIMESTAMP'2020-01-02 03:04:05', n INT DEFAULT 1 + 1, z STRING DEFAULT '007')",
-        "(id INT, v STRING, `d d` DATE, CONSTRAINT `the key` PRIMARY KEY (id), CONSTRAINT c CHECK (length(v) < 9), UNIQUE (v, `d d`))",
+        "(d DATE DEFAULT DATE'2020-01-02', at TIMESTAMP DEFAULT TIMESTAMP'2020-01-02 03:04:05', z STRING DEFAULT '007')",
+        "(id INT, v STRING, `d d` DATE, CONSTRAINT `the key` PRIMARY KEY (id), UNIQUE (v, `d d`))",
         "(id INT, `a b` STRING, at TIMESTAMP) PARTITIONED BY (bucket(4, id), `a b`, day(at)) SORTED BY (`a b` DESC NULLS FIRST, id)",
         "(id INT) TBLPROPERTIES ('own.key' = 'x', parquet_compression = 'zstd')",
     ],
