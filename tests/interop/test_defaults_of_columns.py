@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.format.identifiers import duckdb_literal
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop.conftest import Both, comparable, comparable_rows
 
@@ -16,6 +18,14 @@ CATALOGS = ["sqlite"]
 """The result does not depend on the catalog database."""
 
 UTC = dt.timezone.utc
+
+
+def add_columns_to_a_row(execute: Callable[[str], object], definitions: Iterable[str]) -> None:
+    """Create a table `t` with the row a = 1, and add columns c0, c1, … with the given types and defaults."""
+    execute("CREATE TABLE t (a INT)")
+    execute("INSERT INTO t VALUES (1)")
+    for number, definition in enumerate(definitions):
+        execute(f"ALTER TABLE t ADD COLUMN c{number} {definition}")
 
 
 DECIMALS = [
@@ -26,10 +36,7 @@ DECIMALS = [
 
 
 def test_a_decimal_is_rounded_like_the_values_of_new_rows(both: Both) -> None:
-    both.spark("CREATE TABLE t (a INT)")
-    both.spark("INSERT INTO t VALUES (1)")
-    for number, (kind, default, _) in enumerate(DECIMALS):
-        both.spark(f"ALTER TABLE t ADD COLUMN d{number} {kind} DEFAULT {default}")
+    add_columns_to_a_row(both.spark, (f"{kind} DEFAULT {default}" for kind, default, _ in DECIMALS))
     both.spark("INSERT INTO t (a) VALUES (2)")
 
     expected = [tuple(value for _, _, value in DECIMALS)] * 2
@@ -55,11 +62,7 @@ DEFAULTS = [
 
 def test_a_default_of_duckdb_is_the_same_in_old_and_new_rows(both: Both) -> None:
     both.duckdb("SET TimeZone = 'UTC'")
-    both.duckdb("CREATE TABLE t (a INTEGER)")
-    both.duckdb("INSERT INTO t VALUES (1)")
-    for number, (kind, text, _) in enumerate(DEFAULTS):
-        literal = text.replace("'", "''")
-        both.duckdb(f"ALTER TABLE t ADD COLUMN c{number} {kind} DEFAULT '{literal}'")
+    add_columns_to_a_row(both.duckdb, (f"{kind} DEFAULT {duckdb_literal(text)}" for kind, text, _ in DEFAULTS))
     both.duckdb("INSERT INTO t (a) VALUES (2)")
     both.spark("INSERT INTO t (a) VALUES (3)")
     both.spark("INSERT INTO t (a) SELECT id FROM range(4, 5)")
@@ -82,12 +85,10 @@ def test_a_doubled_quote_in_a_default_is_a_quote(both: Both) -> None:
 
 
 def test_a_geometry_is_the_same_in_old_and_new_rows(lake: LakeSession) -> None:
-    lake.execute("CREATE TABLE t (a INT)")
-    lake.execute("INSERT INTO t VALUES (1)")
-    lake.execute("ALTER TABLE t ADD COLUMN g GEOMETRY DEFAULT 'POINT (1 2)'")
+    add_columns_to_a_row(lake.execute, ["GEOMETRY DEFAULT 'POINT (1 2)'"])
     lake.execute("INSERT INTO t (a) VALUES (2)")
 
-    found = lake.execute("SELECT hex(g) FROM t ORDER BY a").fetch()
+    found = lake.execute("SELECT hex(c0) FROM t ORDER BY a").fetch()
     assert found == [("0101000000000000000000F03F0000000000000040",)] * 2
 
 
@@ -105,19 +106,16 @@ LOCAL_DEFAULTS = [
 
 
 def test_a_local_time_is_in_the_zone_of_the_session_that_declares_it(both: Both) -> None:
-    both.spark("CREATE TABLE t (a INT)")
-    both.spark("INSERT INTO t VALUES (1)")
     both.spark("SET TIME ZONE 'Europe/Berlin'")
-    for number, (default, _) in enumerate(LOCAL_DEFAULTS):
-        both.spark(f"ALTER TABLE t ADD COLUMN ts{number} TIMESTAMP DEFAULT {default}")
+    add_columns_to_a_row(both.spark, (f"TIMESTAMP DEFAULT {default}" for default, _ in LOCAL_DEFAULTS))
     both.spark("INSERT INTO t (a) VALUES (2)")
     both.spark("SET TIME ZONE 'UTC'")
     both.spark("INSERT INTO t (a) VALUES (3)")
     both.spark("INSERT INTO t (a) SELECT id FROM range(4, 5)")
 
     for number, (default, expected) in enumerate(LOCAL_DEFAULTS):
-        assert instants(both.session, f"SELECT ts{number} FROM t ORDER BY a") == [expected] * 4, default
-        theirs = both.duck.execute(f"SELECT ts{number} FROM t ORDER BY a").fetchall()
+        assert instants(both.session, f"SELECT c{number} FROM t ORDER BY a") == [expected] * 4, default
+        theirs = both.duck.execute(f"SELECT c{number} FROM t ORDER BY a").fetchall()
         assert [comparable(row[0]) for row in theirs] == [expected] * 4, default
 
 
@@ -235,10 +233,8 @@ RETYPED = [
 
 
 def test_a_default_is_converted_with_its_column(both: Both) -> None:
-    both.spark("CREATE TABLE t (a INT)")
-    both.spark("INSERT INTO t VALUES (1)")
-    for number, (kind, default, to) in enumerate(RETYPED):
-        both.spark(f"ALTER TABLE t ADD COLUMN c{number} {kind} DEFAULT {default}")
+    add_columns_to_a_row(both.spark, (f"{kind} DEFAULT {default}" for kind, default, _ in RETYPED))
+    for number, (_, _, to) in enumerate(RETYPED):
         both.spark(f"ALTER TABLE t ALTER COLUMN c{number} TYPE {to}")
     both.duckdb("INSERT INTO t (a) VALUES (2)")
 

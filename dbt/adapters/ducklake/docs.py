@@ -26,7 +26,7 @@ _TEXTS = frozenset(
         *("column_name", "column_type", "column_comment", "stats:partitioned_by:value", "stats:sorted_by:value"),
     }
 )
-"""The columns of a catalog that are text, whatever they look like; agate would read the name `007` as a number."""
+"""The columns of a catalog that are always text. Otherwise agate, dbt's library for tables, would make a number of the name `007`."""
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def test_an_inlined_data_table_that_a_flush_drops_during_a_read(
 
 
 def with_two_inlined_data_tables(lake: LakeCatalog) -> None:
-    """Make a table `t` with two inlined-data tables, of which the next flush drops the first, because an earlier one has emptied it."""
+    """Make a table `t` with two inlined-data tables. A flush has emptied the first, so the next flush drops it."""
     create(lake)
     committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
 
