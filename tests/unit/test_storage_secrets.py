@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.session import Lake, LakeSettings
 from dbt.adapters.ducklake.spark.files import s3
-from dbt.adapters.ducklake.spark.session.s3_secrets import S3Secret, environment_settings, with_storage
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.s3_secrets import S3Secret, environment_settings, secrets_to_add, with_storage
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from dbt.adapters.ducklake.storage_secrets import storage_secrets
 
@@ -39,6 +44,9 @@ def test_a_server_with_keys_is_given_to_spark() -> None:
 def test_a_scope_is_one_bucket_and_a_token_needs_its_provider() -> None:
     secret = S3Secret(key_id="a", secret="b", session_token="c", scope="s3://raw/")
     assert secret.hadoop_settings() == {
+        f"{PREFIX}bucket.raw.endpoint": "",
+        f"{PREFIX}bucket.raw.path.style.access": "false",
+        f"{PREFIX}bucket.raw.connection.ssl.enabled": "true",
         f"{PREFIX}bucket.raw.access.key": "a",
         f"{PREFIX}bucket.raw.secret.key": "b",
         f"{PREFIX}bucket.raw.session.token": "c",
@@ -129,3 +137,89 @@ def test_the_nearest_secret_applies_to_a_bucket(monkeypatch: pytest.MonkeyPatch)
     assert (s3.secret_of("raw"), s3.secret_of("other")) == (raw, general)
     s3.use_secrets([S3Secret(region="eu-3")])
     assert (s3.secret_of("raw"), s3.secret_of("other")) == (raw, S3Secret(region="eu-3"))
+
+
+GENERAL = S3Secret(key_id="general", secret="x", endpoint="minio")
+PROD = S3Secret(key_id="prod", secret="y")
+
+
+def scoped(secret: S3Secret, bucket: str) -> S3Secret:
+    return replace(secret, scope=f"s3://{bucket}")
+
+
+@pytest.mark.parametrize(
+    ("used", "other", "added"),
+    [
+        ([], [], []),
+        ([GENERAL], [], []),
+        ([], [PROD], [scoped(PROD, "prod")]),
+        ([GENERAL], [PROD], [scoped(PROD, "prod")]),
+        ([GENERAL], [GENERAL], []),
+        ([scoped(GENERAL, "prod/")], [GENERAL], []),
+        ([GENERAL], [replace(GENERAL, provider="config")], []),
+        ([GENERAL], [GENERAL, scoped(PROD, "raw")], [scoped(PROD, "raw")]),
+        ([scoped(GENERAL, "ci")], [scoped(PROD, "prod"), scoped(PROD, "raw")], [scoped(PROD, "prod"), scoped(PROD, "raw")]),
+    ],
+)
+def test_secrets_of_another_lake_are_added_by_bucket(used: list[S3Secret], other: list[S3Secret], added: list[S3Secret]) -> None:
+    assert secrets_to_add(used, {"ci", None}, other, "prod") == tuple(added)
+
+
+@pytest.mark.parametrize(
+    ("used", "used_bucket", "other"),
+    [
+        ([], "prod", [PROD]),
+        ([GENERAL], "prod", [PROD]),
+        ([scoped(GENERAL, "prod")], "ci", [PROD]),
+        ([scoped(GENERAL, "raw")], "ci", [scoped(PROD, "raw")]),
+    ],
+)
+def test_two_secrets_for_one_bucket_are_refused(used: list[S3Secret], used_bucket: str, other: list[S3Secret]) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"`secrets` differ from those in use for the bucket (prod|raw).*Give both targets the same"
+    ):
+        secrets_to_add(used, {used_bucket}, other, "prod")
+
+
+def test_an_attached_lake_is_read_with_its_own_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, other = f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"ducklake:sqlite:{tmp_path}/other.sqlite"
+    for created in (path, other):
+        Lake.open(LakeSettings(created, f"{tmp_path}/{Path(created).stem}/")).close_catalogs()
+    monkeypatch.setattr(s3, "_SECRETS", s3._Secrets())
+    with Lake.open(LakeSettings(path, secrets=(GENERAL,))) as lake:
+        lake.attach(LakeSettings(other, database="prod", secrets=(scoped(PROD, "raw"),)))
+        lake.attach(LakeSettings(other, database="second", secrets=(scoped(GENERAL, "raw"),), snapshot_version=0))
+        assert s3.secret_of("raw") == GENERAL
+        lake.catalog_of("prod")
+        assert (s3.secret_of("raw"), s3.secret_of("ci")) == (scoped(PROD, "raw"), GENERAL)
+        for _ in range(2):
+            with pytest.raises(ConfigurationError, match="the attached lake second cannot be opened: its `secrets` differ"):
+                lake.catalog_of("second")
+
+
+class Session:
+    """A session of Spark, which records its settings."""
+
+    def __init__(self) -> None:
+        self.conf = self
+        self.settings: dict[str, str] = {}
+
+    def set(self, key: str, value: str) -> None:
+        self.settings[key] = value
+
+
+def test_sessions_of_spark_get_added_secrets_unless_the_profile_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = replace(scoped(PROD, "raw"), endpoint="minio")
+    runtime = SparkRuntime(SparkSettings(config={f"{PREFIX}bucket.raw.endpoint": "https://proxy"}))
+    monkeypatch.setattr(runtime, "has_lost", lambda _: False)
+    session: Any = Session()
+    runtime._sessions.add(session)
+    runtime.use_secrets([secret])
+    assert session.settings == {
+        "fs.s3a.bucket.raw.endpoint.region": "us-east-1",
+        "fs.s3a.bucket.raw.path.style.access": "false",
+        "fs.s3a.bucket.raw.connection.ssl.enabled": "true",
+        "fs.s3a.bucket.raw.access.key": "prod",
+        "fs.s3a.bucket.raw.secret.key": "y",
+        "fs.s3a.bucket.raw.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    }

@@ -22,7 +22,7 @@ from ..spark.encrypted.packages import require_packages
 from ..spark.files.s3 import use_secrets
 from ..spark.files.storage import is_local
 from ..spark.session.runtime import SparkRuntime
-from ..spark.session.s3_secrets import S3Secret, with_storage
+from ..spark.session.s3_secrets import S3Secret, bucket_of, secrets_to_add, with_storage
 from ..spark.session.settings import SparkSettings
 from .session import LakeSession
 from .staged_nodes import NodePlan, StagedNodes
@@ -59,8 +59,10 @@ class Lake:
         self._warn = warn
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
+        self._secrets = settings.secrets
+        """The secrets in use: those of the settings, and those that other lakes need."""
         self._lock = threading.Lock()
-        """Guards the dictionaries. A thread that has it does not wait for a database."""
+        """Guards the dictionaries and the secrets. A thread that has it does not wait for a database."""
         self._openings = {each.database: threading.Lock() for each in settings.attached}
         self.run: StagedRun | None = None
         """The run that `stage_run` began, until it ends."""
@@ -142,7 +144,7 @@ class Lake:
         """Return the catalog of a lake by its name from `named`; the first call opens an attached lake.
 
         Raises:
-            ConfigurationError: the lake cannot be opened; the message names it.
+            ConfigurationError: the lake cannot be opened, or its secrets contradict those in use; the message names it.
         """
         catalog = self._catalogs.get(name)
         if catalog is not None:
@@ -150,12 +152,29 @@ class Lake:
         with self._openings[name]:
             if name not in self._catalogs:
                 try:
-                    opened = _open(self._attached[name], self._warn)
+                    opened = self._open_attached(self._attached[name])
                 except DuckLakeError as error:
                     raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
                 with self._lock:
                     self._catalogs[name] = opened
             return self._catalogs[name]
+
+    def _open_attached(self, settings: LakeSettings) -> LakeCatalog:
+        """Open the catalog of an attached lake, and use its secrets for the buckets that need them."""
+        catalog = _open(settings, self._warn)
+        try:
+            with self._lock:
+                paths = [each.data_path for each in self._catalogs.values()]
+                paths += [each.data_path or "" for each in self._attached.values() if each is not settings]
+                added = secrets_to_add(self._secrets, set(map(bucket_of, paths)), settings.secrets, bucket_of(catalog.data_path))
+                self._secrets += added
+            if added:
+                use_secrets(added)
+                self.runtime.use_secrets(added)
+        except BaseException:
+            catalog.close()
+            raise
+        return catalog
 
     def begin(self, name: str, allow: Callable[[], None] = lambda: None, node: str | None = None) -> Transaction:
         """Begin a transaction on a lake: part of the staged run or node if there is one, else on the newest snapshot.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import EngineError
@@ -15,6 +16,7 @@ from .application import Application
 from .connect import is_closed_by_server, is_connect, is_lost_session
 from .java import require_pair
 from .jvm import cache_names
+from .s3_secrets import S3Secret
 from .scopes import Scope, Scopes
 from .settings import SparkSettings
 from .temporary_folder import TemporaryFolder
@@ -43,6 +45,10 @@ class SparkRuntime:
         self._scratch: TemporaryFolder | None = None
         self._clients: weakref.WeakSet[SparkSession] = weakref.WeakSet()
         """The usable sessions of Spark Connect. `stop` closes their connections, because Python would wait forever to do so at its end."""
+        self._sessions: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+        """The sessions, whose settings `use_secrets` changes."""
+        self._hadoop: dict[str, str] = {}
+        """Settings of Hadoop that were added after the start, for all sessions."""
         self._scopes = Scopes()
         self._lock = threading.RLock()
 
@@ -72,7 +78,26 @@ class SparkRuntime:
             if is_connect(session):
                 self._clients.add(session)
             self._configure(session)
+            self._sessions.add(session)
             return session
+
+    def use_secrets(self, secrets: Iterable[S3Secret]) -> None:
+        """Reach more buckets, in the sessions that exist and in new ones. The profile's settings of Spark take precedence.
+
+        A given session, and the server of Spark Connect, have their own settings.
+        """
+        if self._given is not None or not self._settings.starts_jvm:
+            return
+        with self._lock:
+            for secret in secrets:
+                self._hadoop |= {
+                    key.removeprefix("spark.hadoop."): value
+                    for key, value in secret.hadoop_settings().items()
+                    if key not in self._settings.config
+                }
+            for session in [each for each in self._sessions if not self.has_lost(each)]:
+                for key, value in self._hadoop.items():
+                    _set(session, key, value)
 
     def has_lost(self, session: SparkSession, idle_seconds: float = 0) -> bool:
         """Whether a session of this runtime cannot be used any more.
@@ -161,7 +186,7 @@ class SparkRuntime:
                 _require_java(session)
                 self._scratch = TemporaryFolder()
             session.conf.set(SCRATCH, str(self._scratch.path))
-        for key, value in self._settings.session_config().items():
+        for key, value in {**self._settings.session_config(), **self._hadoop}.items():
             _set(session, key, value)
 
 

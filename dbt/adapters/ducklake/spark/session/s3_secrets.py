@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...errors import ConfigurationError
 from .settings import SparkSettings
 
 _HADOOP = "spark.hadoop.fs.s3a."
+_AMAZON = {"endpoint": "", "path.style.access": "false", "connection.ssl.enabled": "true"}
+"""The connector's settings for a bucket at Amazon if all other buckets are on another server."""
 _PROVIDERS = {
     "simple": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
     "temporary": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
@@ -96,7 +98,8 @@ class S3Secret:
 
     def hadoop_settings(self) -> dict[str, str]:
         """Return the settings of Spark's connector."""
-        found = _server(self.endpoint_url, self.signing_region, self.url_style == "path")
+        found = {} if self.bucket is None else dict(_AMAZON)
+        found |= _server(self.endpoint_url, self.signing_region, self.url_style == "path")
         if self.key_id is None or self.secret is None:
             found["aws.credentials.provider"] = _PROVIDERS["chain"]
         else:
@@ -118,6 +121,50 @@ def _server(endpoint: str | None, region: str | None, path_style: bool) -> dict[
     if region is not None:
         found["endpoint.region"] = region
     return found
+
+
+def bucket_of(path: str) -> str | None:
+    """Return the bucket of a path; None if the path is not of S3."""
+    found = _SCOPE.match(path)
+    return found[1] if found else None
+
+
+def secrets_to_add(
+    used: Iterable[S3Secret], used_buckets: Collection[str | None], other: Iterable[S3Secret], bucket: str | None
+) -> tuple[S3Secret, ...]:
+    """Return the secrets that are needed to read another lake besides those in use, each for one bucket.
+
+    Args:
+        used: the secrets in use.
+        used_buckets: the buckets of the lakes in use. Their secrets stay as they are.
+        other: the secrets of the other lake.
+        bucket: the bucket of its data path; None if that is not on S3.
+
+    Raises:
+        ConfigurationError: the lakes need different secrets for the same bucket.
+    """
+    known, wanted = ({each.bucket: each for each in secrets} for secrets in (used, other))
+    found = []
+    for name in dict.fromkeys((bucket, *wanted)):
+        secret = None if name is None else wanted.get(name, wanted.get(None))
+        if name is None or secret is None:
+            continue
+        current = known.get(name, known.get(None))
+        needed = _for_bucket(secret, name)
+        if current is not None and _for_bucket(current, name) == needed:
+            continue
+        if name in known or name in used_buckets:
+            raise ConfigurationError(
+                f"its `secrets` differ from those in use for the bucket {name}, and one command can use only one entry for a bucket. Give "
+                f"both targets the same entry, with keys that can read both lakes"
+            )
+        found.append(needed)
+    return tuple(found)
+
+
+def _for_bucket(secret: S3Secret, bucket: str) -> S3Secret:
+    """Return a secret for one bucket, without the provider, which follows from the keys."""
+    return replace(secret, scope=f"s3://{bucket}", provider=None)
 
 
 def environment_endpoint(environment: Mapping[str, str]) -> str | None:
