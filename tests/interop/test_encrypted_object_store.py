@@ -14,7 +14,7 @@ import pytest
 from dbt.adapters.ducklake.errors import DuckLakeError, LakeError, MissingFileError
 from dbt.adapters.ducklake.session import LakeSession, LakeSettings
 from dbt.adapters.ducklake.session.doctor import run_checks
-from dbt.adapters.ducklake.spark.encrypted import duckdb_files
+from dbt.adapters.ducklake.spark.encrypted import worker_tasks
 from dbt.adapters.ducklake.spark.files import s3, storage
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.write import encrypted as write_encrypted
@@ -118,7 +118,7 @@ def test_a_failed_write_leaves_no_objects(
     lake: LakeSession, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
     """A worker that fails removes what it has stored; one that is killed cannot, so this process does."""
-    real = duckdb_files.writer
+    real = worker_tasks.writer
 
     def failing(*arguments: object) -> object:
         write = real(*arguments)
@@ -138,7 +138,7 @@ def test_a_failed_write_leaves_no_objects(
     before = objects(object_store)
     object_store.proxy.counted()
     with monkeypatch.context() as patch:
-        patch.setattr(write_encrypted.duckdb_files, "writer", failing)
+        patch.setattr(write_encrypted.worker_tasks, "writer", failing)
         with pytest.raises(DuckLakeError, match="." if killed else "stop"):
             lake.execute("INSERT INTO t SELECT id FROM range(0, 10000, 1, 1)")
     counted = object_store.proxy.counted()
@@ -152,7 +152,7 @@ def test_of_a_task_that_runs_twice_one_attempt_counts(
     lake: LakeSession, monkeypatch: pytest.MonkeyPatch, object_store: ObjectStore
 ) -> None:
     """The first attempt stores its file and then fails: its file is removed, and that of the second is registered."""
-    real = duckdb_files.writer
+    real = worker_tasks.writer
 
     def failing(*arguments: object) -> object:
         write = real(*arguments)
@@ -167,7 +167,7 @@ def test_of_a_task_that_runs_twice_one_attempt_counts(
 
         return twice
 
-    monkeypatch.setattr(write_encrypted.duckdb_files, "writer", failing)
+    monkeypatch.setattr(write_encrypted.worker_tasks, "writer", failing)
     lake.execute("CREATE TABLE t AS SELECT id FROM range(0, 100, 1, 1)")
     listed = {row[0] for row in lake.execute("SELECT data_file FROM lake.list_files('t')").fetch()}
     assert {path for path, _ in storage.list_files(object_store.folder) if path.endswith(".parquet")} == listed

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dbt.adapters.ducklake.format.files import WriteOptions
 from dbt.adapters.ducklake.format.objects import Column
-from dbt.adapters.ducklake.spark.encrypted import duckdb_files
+from dbt.adapters.ducklake.spark.encrypted import duckdb_files, worker_tasks
 from dbt.adapters.ducklake.spark.files.encrypted_format import format_of
 
 BATCH_ROWS = 10_000
@@ -38,7 +38,7 @@ def batches(count: int) -> Iterator[pa.RecordBatch]:
 
 def write(folder: Path, count: int) -> None:
     location = duckdb_files.FileLocation(f"{folder}/")
-    write_files = duckdb_files.writer(location, format_of(COLUMNS, WriteOptions(encrypted=True), SCHEMA), 0, sys.maxsize, "")
+    write_files = worker_tasks.writer(location, format_of(COLUMNS, WriteOptions(encrypted=True), SCHEMA), 0, sys.maxsize, "")
     (written,) = write_files(batches(count))
     (folder / "written.json").write_text(written.column(0)[0].as_py())
 
@@ -48,7 +48,7 @@ def read(folder: Path, count: int) -> None:
     file = duckdb_files.FileToRead(
         duckdb_files.FileLocation(str(folder / written.path)), base64.b64decode(written.encryption_key), '"id", "v"'
     )
-    read_files = duckdb_files.reader([[file]], SCHEMA, pa.schema([]), "")
+    read_files = worker_tasks.reader([[file]], SCHEMA, pa.schema([]), "")
     task = pa.record_batch([pa.array([0])], names=["task"])
     assert sum(batch.num_rows for batch in read_files(iter([task]))) == count * BATCH_ROWS
 

@@ -18,7 +18,7 @@ import pytest
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError, StatementError
 from dbt.adapters.ducklake.format.files import DataFile, DeleteFile, WriteOptions, WrittenDeleteFile, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column
-from dbt.adapters.ducklake.spark.encrypted import duckdb_files
+from dbt.adapters.ducklake.spark.encrypted import duckdb_files, worker_tasks
 from dbt.adapters.ducklake.spark.encrypted.keys import key_of
 from dbt.adapters.ducklake.spark.encrypted.packages import require_packages
 from dbt.adapters.ducklake.spark.encrypted.workers import send_code
@@ -120,7 +120,7 @@ def batches(*rows: tuple[int, str | None]) -> Iterator[pa.RecordBatch]:
 
 
 def split(rows_per_file: int, *rows: tuple[int, str | None]) -> list[tuple[Any, list[int]]]:
-    files = duckdb_files.files_of(batches(*rows), 1, rows_per_file)
+    files = worker_tasks.files_of(batches(*rows), 1, rows_per_file)
     return [(keys[0], [value for batch in part for value in batch.column(0).to_pylist()]) for keys, part in files]
 
 
@@ -133,7 +133,7 @@ def test_rows_are_split_by_key_and_number() -> None:
 
 
 def test_without_keys_only_the_number_counts() -> None:
-    pieces = duckdb_files.files_of(batches(*[(number, "x") for number in range(7)]), 0, 4)
+    pieces = worker_tasks.files_of(batches(*[(number, "x") for number in range(7)]), 0, 4)
     assert [sum(batch.num_rows for batch in part) for _, part in pieces] == [4, 3]
 
 
@@ -144,7 +144,7 @@ def test_a_failed_task_removes_its_files(tmp_path: Path) -> None:
 
     columns = (Column(1, "id", "int64"),)
     format_ = format_of(columns, WriteOptions(), pa.schema([("id", pa.int64())]))
-    write = duckdb_files.writer(duckdb_files.FileLocation(f"{tmp_path}/"), format_, 1, 10, "mark: ")
+    write = worker_tasks.writer(duckdb_files.FileLocation(f"{tmp_path}/"), format_, 1, 10, "mark: ")
     with pytest.raises(Exception, match="stop"):
         list(write(failing()))
     assert list(tmp_path.iterdir()) == []
@@ -180,7 +180,7 @@ def test_workers_need_no_dbt_ducklake(file: WrittenFile, tmp_path: Path) -> None
 
     send_code()
     found = duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), '"id"', ("f",))
-    read = duckdb_files.reader([[found]], pa.schema([("id", pa.int64())]), pa.schema([("name", pa.string())]), "mark: ")
+    read = worker_tasks.reader([[found]], pa.schema([("id", pa.int64())]), pa.schema([("name", pa.string())]), "mark: ")
     (tmp_path / "read").write_bytes(cloudpickle.dumps(read))
     (tmp_path / "tasks").write_bytes(pickle.dumps([pa.RecordBatch.from_pydict({"id": [0]})]))
     program = (

@@ -1,7 +1,7 @@
 """Read and write encrypted Parquet files with DuckDB, in this process or in a Python worker of Spark.
 
 DuckDB encrypts each part of a file without the additional data that Parquet's specification requires, so that no other library reads it.
-Spark sends this module to its workers with its code (see `workers`), because they may not have dbt-ducklake. So it imports nothing of this
+Spark sends the code of this module to its workers (see `workers`), because they may not have dbt-ducklake. So it imports nothing of this
 project, and DuckDB only when a file is opened. Rows pass in batches; DuckDB never writes temporary files. The text of an SQL statement
 contains no key, because DuckDB repeats that text in its errors. A file of an object store is copied, encrypted as it is, by PyArrow: its
 client needs no further package and has the keys that dbt's own process uses.
@@ -10,7 +10,6 @@ client needs no further package and has the keys that dbt's own process uses.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -18,20 +17,19 @@ import socket
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 INSTALL = "pip install 'dbt-ducklake[duckdb]'"
 INSTALL_SAME_VERSION = "pip install 'duckdb<2' 'duckdb-extension-httpfs>=1.5,<2'"
 """The lower limit makes pip replace an old extension, which requires no version of DuckDB."""
 KEY_BYTES = 16
 """The length of a new key: AES-128, as the reference implementation chooses it."""
-_BATCH_ROWS = 10_000
+BATCH_ROWS = 10_000
+"""The maximum number of rows that are read at a time."""
 _COPY_BYTES = 16 * 1024 * 1024
 _ROWS = "rows_to_write"
 
@@ -163,7 +161,7 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
     )
     with _local_copy(file.location) as path, _errors_of(file.location):
         found = connection.execute(query, {"path": _without_glob(path), "key": file.key})
-        for batch in found.to_arrow_reader(_BATCH_ROWS):
+        for batch in found.to_arrow_reader(BATCH_ROWS):
             columns = batch.columns if file.select else []
             arrays = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else batch
@@ -283,125 +281,6 @@ def write_batches(
 def _chained(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield first
     yield from others
-
-
-def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: pa.Schema, error_prefix: str) -> Callable[[Any], Any]:
-    """Return a function for `mapInArrow` that reads the files of the tasks whose numbers it gets.
-
-    Args:
-        tasks: the files of each task.
-        schema: the columns that are read.
-        constants: the columns after the position of the row: those of `FileToRead.constants`.
-        error_prefix: begins each message of an EncryptedFileError, so that the driver recognizes it.
-    """
-    position = pa.field("position", pa.int64())
-    complete = pa.schema([*schema, position, *constants])
-
-    def read_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        connection = None
-        numbers = pa.array(range(_BATCH_ROWS), pa.int64())
-        try:
-            for number in [int(each) for batch in batches for each in batch.column(0).to_pylist()]:
-                connection = connection or connect()
-                for file in tasks[number]:
-                    start = 0
-                    for batch in read_batches(connection, file, schema):
-                        positions = pc.add(numbers.slice(0, batch.num_rows), start)
-                        added = [
-                            pa.repeat(pa.scalar(value, field.type), batch.num_rows)
-                            for value, field in zip(file.constants, constants, strict=True)
-                        ]
-                        start += batch.num_rows
-                        yield pa.RecordBatch.from_arrays([*(batch.columns if len(schema) else []), positions, *added], schema=complete)
-        except FileNotFoundError as error:
-            raise RuntimeError(f"FileNotFoundException: File {error.args[0]} does not exist") from None
-        except EncryptedFileError as error:
-            raise RuntimeError(error_prefix + str(error)) from None
-        finally:
-            if connection is not None:
-                connection.close()
-
-    return read_encrypted_files
-
-
-def writer(path_prefix: FileLocation, format_: Format, key_count: int, rows_per_file: int, error_prefix: str) -> Callable[[Any], Any]:
-    """Return a function for `mapInArrow` that writes its rows to files and yields a `NewFile` as JSON for each.
-
-    Args:
-        path_prefix: what the path of each new file begins with, such as a directory with a slash.
-        format_: how they are written.
-        key_count: the number of partition keys, which are the last columns of the rows; equal keys follow each other.
-        rows_per_file: the maximum number of rows of a file.
-        error_prefix: begins each message of an EncryptedFileError, so that the driver recognizes it.
-    """
-
-    def write_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        written: list[FileLocation] = []
-        connection = None
-        try:
-            for keys, rows in files_of(batches, key_count, rows_per_file):
-                connection = connection or connect()
-                name = f"{uuid4().hex}.parquet"
-                written.append(path_prefix._replace(path=path_prefix.path + name))
-                with written_to(written[-1]) as path:
-                    found = write_batches(connection, rows, path, format_, keys)
-                yield pa.RecordBatch.from_pydict({"file": [json.dumps(found._replace(path=name))]})
-        except BaseException as error:
-            for location in written:
-                location.remove()
-            if isinstance(error, EncryptedFileError):
-                raise RuntimeError(error_prefix + str(error)) from None
-            raise
-        finally:
-            if connection is not None:
-                connection.close()
-
-    return write_encrypted_files
-
-
-def files_of(
-    batches: Iterator[pa.RecordBatch], key_count: int, rows_per_file: int
-) -> Iterator[tuple[tuple[str | None, ...], Iterator[pa.RecordBatch]]]:
-    """Split rows into files: yield the keys and the batches of each, which must be consumed before the next.
-
-    Args:
-        batches: the rows; the last `key_count` columns are keys, and equal keys follow each other.
-        key_count: the number of keys.
-        rows_per_file: the maximum number of rows of a file.
-    """
-    pieces = (piece for batch in batches for piece in _by_key(batch, key_count))
-    rest = next(pieces, None)
-
-    def one_file(keys: tuple[str | None, ...]) -> Iterator[pa.RecordBatch]:
-        nonlocal rest
-        left = rows_per_file
-        while rest is not None and rest[0] == keys and left:
-            piece = rest[1]
-            yield piece.slice(0, left)
-            if piece.num_rows > left:
-                rest, left = (keys, piece.slice(left)), 0
-            else:
-                rest, left = next(pieces, None), left - piece.num_rows
-
-    while rest is not None:
-        keys = rest[0]
-        yield keys, one_file(keys)
-
-
-def _by_key(batch: pa.RecordBatch, key_count: int) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
-    """Yield the keys and the rows, without the keys, of each run of rows with equal keys."""
-    width = batch.num_columns - key_count
-    data = batch.select(range(width))
-    if batch.num_rows == 0:
-        return
-    if key_count == 0:
-        yield (), data
-        return
-    keys = list(zip(*(batch.column(number).to_pylist() for number in range(width, batch.num_columns)), strict=True))
-    start = 0
-    for end in [*(number for number in range(1, len(keys)) if keys[number] != keys[number - 1]), len(keys)]:
-        yield keys[start], data.slice(start, end - start)
-        start = end
 
 
 def _literal(text: str) -> str:

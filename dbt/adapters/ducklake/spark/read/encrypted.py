@@ -15,7 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from ...format.files import DataFile
-from ..encrypted import duckdb_files
+from ..encrypted import worker_tasks
+from ..encrypted.duckdb_files import FileToRead
 from ..encrypted.keys import key_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
@@ -39,7 +40,7 @@ _CHARACTERS_PER_FILE = 200
 """The approximate length of an entry of the file list, without its path and its SELECT list."""
 _ROW_BYTES = 8
 """The size of a row of `spark.range` for Spark's optimizer."""
-_Request = tuple[DataFile, duckdb_files.FileToRead]
+_Request = tuple[DataFile, FileToRead]
 """A file in the catalog, and how it is read."""
 
 
@@ -73,7 +74,7 @@ def read_files(
     fields = [each for each in fields if each.name not in unneeded]
     selects = {schema: select_list(fields, schema) for schema in set(schemas)}
     requests = [
-        duckdb_files.FileToRead(
+        FileToRead(
             location_of(file.path),
             key_of(file.path, file.encryption_key or ""),
             selects[schema],
@@ -86,7 +87,7 @@ def read_files(
     result = StructType([*(StructField(f.name, f.dataType) for f in fields), StructField(position, LongType()), *added])
     frames: list[DataFrame] = []
     for tasks in _functions(list(zip(files, requests, strict=True))):
-        read = duckdb_files.reader([[request for _, request in task] for task in tasks], arrow_schema(fields), constants, REFUSED)
+        read = worker_tasks.reader([[request for _, request in task] for task in tasks], arrow_schema(fields), constants, REFUSED)
         read.__name__ = f"{MARK}{table}"  # `unneeded_columns` finds the function in the plan by its name
         frames.append(_task_numbers(spark, tasks).mapInArrow(read, result))
     rows = reduce(lambda one, other: one.unionAll(other), frames)

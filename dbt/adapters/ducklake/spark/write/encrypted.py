@@ -15,7 +15,8 @@ from ...errors import LakeError
 from ...format.files import WriteOptions, WrittenFile
 from ...format.identifiers import backquoted
 from ...format.objects import Column
-from ..encrypted import duckdb_files
+from ..encrypted import worker_tasks
+from ..encrypted.duckdb_files import NewFile
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
 from ..files import storage
@@ -67,8 +68,8 @@ def write_files(
     chosen = rows.select(*map(backquoted, names)).toDF(*(f"c{number}" for number in range(len(names))))
     format_ = format_of(columns, options, arrow_schema(columns))
     prefix = f"{target}{'/' if storage.is_local(target) else '-'}"
-    write = duckdb_files.writer(location_of(prefix), format_, len(keys), rows_per_file, REFUSED)
-    new_files = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
+    write = worker_tasks.writer(location_of(prefix), format_, len(keys), rows_per_file, REFUSED)
+    new_files = [NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
     files = [file._replace(path=prefix + file.path) for file in new_files]
     if files and storage.is_local(target) and not os.path.exists(location_of(files[0].path).path):
         raise LakeError(f"Spark wrote files to {target} that this machine cannot see: all workers and this machine must share data_path")
