@@ -94,14 +94,7 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
             advice = _UNREACHABLE if place.settings.location.file is None else _UNREADABLE
             raise ConfigurationError(f"{' '.join(str(error).split()).rstrip('.?')}. {advice}") from error
         if found is None:
-            if place.settings.encrypted:
-                place.encrypted = True
-                require_packages()
-            with suppress(ConfigurationError):
-                place.data_path = new_data_path(place.settings)  # checked even if the catalog cannot be created
-            try_creation(place.settings)
-            require_own_path(new_data_path(place.settings))
-            return f"there is no lake in {place.settings.location}, and one can be created"
+            return _creation(place)
         with found:
             data_path = found.effective_data_path(place.settings)
             snapshot = found.reader().snapshot
@@ -134,6 +127,18 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
     yield _checked(f"the data path of {name} can be used", files)
     if storage is not None:
         yield _checked(f"the clock of the storage of {name} is right", lambda: _clock("the storage", storage))
+
+
+def _creation(place: _Place) -> str:
+    """Check that a lake can be created in its place."""
+    if place.settings.encrypted:
+        place.encrypted = True
+        require_packages()
+    with suppress(ConfigurationError):
+        place.data_path = new_data_path(place.settings)  # checked even if the catalog cannot be created
+    try_creation(place.settings)
+    require_own_path(new_data_path(place.settings))
+    return f"there is no lake in {place.settings.location}, and one can be created"
 
 
 def _spark_findings(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:

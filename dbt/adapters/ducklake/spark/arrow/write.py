@@ -82,12 +82,9 @@ def write_arrow(
     """
     table = _fitted(table, columns, row_ids)
     written_columns = (*columns, ROW_ID) if row_ids else columns
-    for column, data in zip(columns, table.columns, strict=False):
-        if not column.nullable and data.null_count:
-            raise DataError(null_message(column))
+    _require_not_null(table, columns)
     table = in_order(table, columns, order)
-    keys = key_columns(columns, partition_fields)
-    names = key_names(keys, partition_fields)
+    names = key_names(key_columns(columns, partition_fields), partition_fields)
     files: list[WrittenFile] = []
     paths: list[str] = []
     try:
@@ -105,6 +102,12 @@ def write_arrow(
                 storage.remove([path])
         raise
     return files
+
+
+def _require_not_null(table: pa.Table, columns: Sequence[Column]) -> None:
+    for column, data in zip(columns, table.columns, strict=False):
+        if not column.nullable and data.null_count:
+            raise DataError(null_message(column))
 
 
 def write_piece(

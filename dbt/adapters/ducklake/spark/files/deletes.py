@@ -139,25 +139,17 @@ def write_delete_file(
     """
     offsets = _checked(positions)
     number = len(offsets)
-    indices = pa.Array.from_buffers(pa.int8(), number, [None, pa.py_buffer(bytes(number))])
-    columns = [pa.DictionaryArray.from_arrays(indices, pa.array([data_path])), offsets]  # stores the path only once
-    fields = [
-        _field("file_path", columns[0].type, DELETE_PATH_FIELD_ID),
-        _field("pos", pa.int64(), DELETE_POSITION_FIELD_ID),
-    ]
     ids = None if snapshot_ids is None else _integers(snapshot_ids)
-    if ids is not None:
-        columns.append(ids)
-        fields.append(_field(SNAPSHOT_ID_COLUMN, pa.int64(), SNAPSHOT_ID_FIELD_ID))
     path = with_separator(directory) + delete_file_name()
-    table = pa.table(columns, schema=pa.schema(fields))
+    table = _entries(data_path, offsets, ids)
     bounds = (None, None) if ids is None else (pc.min(ids).as_py(), pc.max(ids).as_py())
     if encrypted:
-        plain = table.cast(pa.schema([(column.name, kind) for column, kind in _COLUMNS[: len(fields)]]))
-        file = write_table(plain, _FILE[: len(fields)], path, WriteOptions())
+        width = table.num_columns
+        plain = table.cast(pa.schema([(column.name, kind) for column, kind in _COLUMNS[:width]]))
+        file = write_table(plain, _FILE[:width], path, WriteOptions())
         sizes = (file.size_bytes, file.footer_size)
         return WrittenDeleteFile(data_file_id, path, number, *sizes, bounds[0], bounds[1], encryption_key=file.encryption_key)
-    repeating = [field.name for field in fields if field.name != "pos"]
+    repeating = [name for name in table.column_names if name != "pos"]
     with storage.written_locally(path) as local:
         pq.write_table(table, local, store_schema=False, use_dictionary=repeating)
         size = storage.size(local)
@@ -171,6 +163,20 @@ def write_delete_file(
         min_snapshot=bounds[0],
         max_snapshot=bounds[1],
     )
+
+
+def _entries(data_path: str, positions: pa.Array, snapshot_ids: pa.Array | None) -> pa.Table:
+    """Return the rows of a delete file, with the path of the data file as a dictionary of one value."""
+    indices = pa.Array.from_buffers(pa.int8(), len(positions), [None, pa.py_buffer(bytes(len(positions)))])
+    columns = [pa.DictionaryArray.from_arrays(indices, pa.array([data_path])), positions]
+    fields = [
+        _field("file_path", columns[0].type, DELETE_PATH_FIELD_ID),
+        _field("pos", pa.int64(), DELETE_POSITION_FIELD_ID),
+    ]
+    if snapshot_ids is not None:
+        columns.append(snapshot_ids)
+        fields.append(_field(SNAPSHOT_ID_COLUMN, pa.int64(), SNAPSHOT_ID_FIELD_ID))
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def write_deletion_vector(_data_path: str, data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:

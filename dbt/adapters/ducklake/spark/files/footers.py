@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, WrittenFile
+import pyarrow.parquet as pq
+
+from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, ColumnStats, WrittenFile
 from ...format.objects import Column
 from . import storage
 from .extents import with_extents
-from .field_ids import corrected, match_columns, read_schema
+from .field_ids import Node, corrected, match_columns, read_schema
 from .footer_bounds import without_bounds
 from .footer_bytes import parse_footer, read_footer, replace_footer
 from .footer_statistics import column_stats
@@ -103,13 +105,7 @@ def read_file(
         replace_footer(file.path, size, len(footer), patched)
         size += len(patched) - len(footer)
         footer = patched
-    stats = [
-        variant_stats(metadata, node, leaf_numbers, column.column_id)
-        if column.type == "variant"
-        else column_stats(metadata, leaf_numbers[index], column, contains_nan)
-        for index, (node, column) in matched.items()
-        if (index in leaf_numbers or column.type == "variant") and column.column_id not in EMBEDDED_IDS
-    ]
+    stats = _statistics(metadata, matched, leaf_numbers, contains_nan)
     return WrittenFile(
         path=file.path,
         record_count=metadata.num_rows,
@@ -119,3 +115,19 @@ def read_file(
         partition_values=file.partition_values,
         embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
     )
+
+
+def _statistics(
+    metadata: pq.FileMetaData,
+    matched: Mapping[int, tuple[Node, Column]],
+    leaf_numbers: Mapping[int, int],
+    contains_nan: Mapping[int, bool] | None,
+) -> list[ColumnStats]:
+    """Return the statistics of the leaves, without their extents. Embedded ids have none."""
+    return [
+        variant_stats(metadata, node, leaf_numbers, column.column_id)
+        if column.type == "variant"
+        else column_stats(metadata, leaf_numbers[index], column, contains_nan)
+        for index, (node, column) in matched.items()
+        if (index in leaf_numbers or column.type == "variant") and column.column_id not in EMBEDDED_IDS
+    ]

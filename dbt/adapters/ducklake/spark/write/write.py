@@ -81,9 +81,14 @@ def write_rows(
                 paths = run_write_job(arrangement, target, options, keys, per_file)
                 files = _read_plain(paths, written_columns, target, partition_fields)
         check_stats(files, columns)
-        names = key_names(key_columns(columns, partition_fields), partition_fields)
-        subdirectories = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
+        subdirectories = _subdirectories(files, columns, partition_fields) if options.hive_file_pattern else [""] * len(files)
         return move_files(files, [with_separator(directory) + each for each in subdirectories], target)
+
+
+def _subdirectories(files: Sequence[WrittenFile], columns: Sequence[Column], partition_fields: Sequence[PartitionField]) -> list[str]:
+    """Return the directory of the partition of each file, relative to the table's."""
+    names = key_names(key_columns(columns, partition_fields), partition_fields)
+    return [partition_directory(names, file.partition_values) for file in files]
 
 
 def _read_plain(
