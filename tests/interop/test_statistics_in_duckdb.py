@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.interop.conftest import Both
@@ -67,14 +71,32 @@ def test_statistics_agree_with_the_rows(both: Both, history: list[str], inlined:
     check(both)
 
 
-def check(both: Both) -> None:
+def test_statistics_of_copies_of_an_added_file_agree_with_the_rows(both: Both, tmp_path: Path) -> None:
+    """The file's timestamps are finer than the column's, so that its bounds are rounded."""
+    finer = pa.array([1_600_000_000_000_001_400, 1_600_000_000_000_005_700], pa.timestamp("ns"))
+    pq.write_table(pa.table({"a": finer, "s": ["a" * 300, "b" * 300]}), tmp_path / "f.parquet")
+    both.spark("CREATE TABLE t (a TIMESTAMP_NTZ, s STRING)")
+    both.spark(f"CALL lake.add_data_files('t', '{tmp_path}/f.parquet')")
+    version = both.snapshots() - 1
+    check(both)
+    both.spark("CALL lake.clone(table_name => 't', into => 'other.c')")
+    check(both, "other.c")
+    both.spark("DROP TABLE t")
+    both.spark(f"CALL lake.rollback(version => {version}, table_name => 't')")
+    check(both)
+    both.duckdb("DROP TABLE t")
+    both.spark("CALL lake.clone(table_name => 'c', schema => 'other', into => 'main.t')")
+    check(both)
+
+
+def check(both: Both, name: str = "t") -> None:
     """Compare the answers for the table, which DuckDB takes from statistics, with those for a copy of its rows."""
-    both.duckdb("CREATE OR REPLACE TEMP TABLE copy AS FROM t")
-    for (name,) in both.duck.execute("SELECT column_name FROM (DESCRIBE t)").fetchall():
-        for shown in (f"min({name})", f"max({name})", f"count({name})", f"count(*) FILTER ({name} IS NULL)"):
-            expected, found = (both.duck.execute(f"SELECT {shown} FROM {table}").fetchall() for table in ("temp.copy", "t"))
+    both.duckdb(f"CREATE OR REPLACE TEMP TABLE copy AS FROM {name}")
+    for (column,) in both.duck.execute(f"SELECT column_name FROM (DESCRIBE {name})").fetchall():
+        for shown in (f"min({column})", f"max({column})", f"count({column})", f"count(*) FILTER ({column} IS NULL)"):
+            expected, found = (both.duck.execute(f"SELECT {shown} FROM {table}").fetchall() for table in ("temp.copy", name))
             assert found == expected, shown
         expected, found = (
-            both.duck.execute(f"SELECT count(*) FROM {table} WHERE {name} IS NULL").fetchall() for table in ("temp.copy", "t")
+            both.duck.execute(f"SELECT count(*) FROM {table} WHERE {column} IS NULL").fetchall() for table in ("temp.copy", name)
         )
-        assert found == expected, name
+        assert found == expected, column

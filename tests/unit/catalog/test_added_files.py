@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +76,22 @@ def test_a_file_that_was_added_by_the_name_of_a_link_cannot_be_added_again(tmp_p
         for name in ("link", "real"):
             with pytest.raises(LakeError, match=rf"{name}\.parquet is already a file of this lake"):
                 session.execute(f"CALL add_data_files('t', '{tmp_path}/{name}.parquet')")
+
+
+@pytest.mark.parametrize(("nanos", "has_bounds"), [(1400, False), (1000, True)])
+def test_a_copy_of_an_added_file_has_no_exact_bounds_if_the_original_has_none(tmp_path: Path, nanos: int, has_bounds: bool) -> None:
+    pq.write_table(pa.table({"a": pa.array([nanos], pa.timestamp("ns"))}), tmp_path / "f.parquet")
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as session:
+        session.execute("CREATE TABLE t (a TIMESTAMP_NTZ)")
+        session.execute(f"CALL add_data_files('t', '{tmp_path}/f.parquet')")
+        session.execute("CALL clone(table_name => 't', into => 'other')")
+        session.execute("DROP TABLE t")
+        session.execute(f"CALL rollback(version => {session.catalog.latest().snapshot_id - 1}, table_name => 't')")
+    with closing(sqlite3.connect(tmp_path / "lake.sqlite")) as catalog:
+        bounds = catalog.execute("SELECT min_value, max_value FROM ducklake_table_column_stats").fetchall()
+        of_files = catalog.execute("SELECT DISTINCT min_value FROM ducklake_file_column_stats").fetchall()
+    assert bounds == ([("1970-01-01 00:00:00.000001",) * 2] * 3 if has_bounds else [])
+    assert of_files == [("1970-01-01 00:00:00.000001",)]
 
 
 def test_different_files_do_not_conflict(lake: LakeCatalog) -> None:

@@ -25,8 +25,10 @@ from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
 from .stats import (
+    columns_with_bounds,
     double_columns,
     earlier_float_columns,
+    with_rounding,
     without_bounds_of,
     without_retyped_bounds,
     write_table_stats,
@@ -181,7 +183,9 @@ def _write_restored(state: CommitState, table: Table, restored: RestoredRows) ->
     if restored.inlined is not None:
         _write_inlined(state, table, [restored.inlined], 0, with_files=bool(restored.files))
     if restored.files or restored.inlined is not None:
-        files = tuple(StagedFile(0, _known_bounds(each.file, restored.retyped), 0) for each in restored.files)
+        exact = columns_with_bounds(state, table.table_id if restored.original_id is None else restored.original_id)
+        known = (with_rounding(_known_bounds(each.file, restored.retyped), table.columns, exact) for each in restored.files)
+        files = tuple(StagedFile(0, file, 0) for file in known)
         inlined = () if restored.inlined is None else (restored.inlined,)
         write_table_stats(state, table, stats, RowChanges(files, inlined))
 

@@ -8,7 +8,7 @@ existing rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -101,6 +101,28 @@ def earlier_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]
     """Return the ids of the columns that are or once were float32 in these tables."""
     source = t.column
     query = select(source.c.column_id).where(source.c.table_id.in_(table_ids), func.lower(source.c.column_type) == "float32")
+    return frozenset(state.connection.execute(query).scalars())
+
+
+def with_rounding(file: WrittenFile, columns: Iterable[Column], exact: Collection[int]) -> WrittenFile:
+    """Mark the bounds of a registered file that may be rounded, which the catalog does not record: those of timestamps in an added file.
+
+    Args:
+        file: the file, with the statistics that the catalog has.
+        columns: the columns of its table.
+        exact: the ids of columns whose bounds are exact in all files of the table.
+    """
+    if file.mapping is None:
+        return file
+    leaves = (leaf for column in columns for leaf in column.walk())
+    rounded = {leaf.column_id for leaf in leaves if leaf_type(leaf.type).is_timestamp} - set(exact)
+    return replace(file, column_stats=tuple(replace(each, is_rounded=each.column_id in rounded) for each in file.column_stats))
+
+
+def columns_with_bounds(state: CommitState, table_id: int) -> frozenset[int]:
+    """Return the ids of the columns for which the statistics of a table have bounds."""
+    source = t.table_column_stats.c
+    query = select(source.column_id).where(source.table_id == table_id, source.min_value.is_not(None), source.max_value.is_not(None))
     return frozenset(state.connection.execute(query).scalars())
 
 
