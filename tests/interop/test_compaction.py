@@ -150,8 +150,12 @@ def test_which_files_are_merged_follows_arguments_and_options(both: Both) -> Non
     size = both.duck.execute("SELECT max(data_file_size_bytes) FROM ducklake_list_files('lake', 't')").fetchone()[0]
     for arguments in (f"min_file_size => {size + 1}", "max_file_size => 1", "schema => 'main', table_name => 'u'"):
         assert both.session.execute(f"CALL ducklake_merge_adjacent_files('lake', {arguments})").fetch() == []
+    many = files(both)
     both.duckdb("CALL lake.set_option('auto_compact', false, table_name => 't')")
-    assert both.session.execute("CALL ducklake_merge_adjacent_files('lake')").fetch() == []
+    for arguments in ("'lake'", "'lake', 't'", "'lake', 't', schema => 'main'"):
+        assert both.rows(f"CALL ducklake_merge_adjacent_files({arguments})") == []
+    assert files(both) == many
+    both.duckdb("CALL lake.set_option('auto_compact', true, table_name => 't')")
     both.spark("ALTER TABLE t SET PARTITIONED BY (k)")
     both.spark("INSERT INTO t SELECT id, id % 2, 'p' FROM range(4)")
     both.spark("INSERT INTO t SELECT id, id % 2, 'p' FROM range(4)")

@@ -237,7 +237,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "rewrite_delete_threshold": "The share of deleted rows at which a file is rewritten, from 0 to 1",
         "delete_older_than": "The age at which unused files are removed",
         "expire_older_than": "The age at which snapshots expire",
-        "auto_compact": "Maintenance of the whole lake includes the table",
+        "auto_compact": "Maintenance includes the table",
         "encrypted": "Data files are encrypted",
         "per_thread_output": "Each task writes a file of its own",
         "write_deletion_vectors": "Deletes are written as deletion vectors instead of lists of positions",

@@ -12,7 +12,7 @@ from ..format.files import FlushedFile, WrittenDeleteFile
 from ..format.objects import Table
 from ..spark.arrow.flushed import remove, write_deletes, write_flushed
 from .context import Context
-from .maintained import is_maintained, maintained_tables
+from .maintained import maintained_tables
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,6 @@ class Flushed:
 def flush_inlined_data(context: Context, schema: str | None = None, table: str | None = None) -> list[Flushed]:
     """Stage the flush of one table, of the tables of a schema, or of all tables, without Spark.
 
-    Tables whose option `auto_compact` is false are skipped even if they are named, as in DuckDB.
-
     Args:
         context: the transaction.
         schema: the schema; None for all schemas, or for `main` if a table is named.
@@ -42,8 +40,7 @@ def flush_inlined_data(context: Context, schema: str | None = None, table: str |
         ConfigurationError: the lake is read-only.
         DataError: a value cannot be stored in a file; the message names its column.
     """
-    tables = [each for each in maintained_tables(context, schema, table) if is_maintained(context, each)]
-    flushed = [_flush(context, each) for each in tables]
+    flushed = [_flush(context, each) for each in maintained_tables(context, schema, table)]
     return [each for each in flushed if each.rows]
 
 

@@ -5,17 +5,22 @@ Specification: the pages "Flush Inlined Data", "Merge Adjacent Files" and "Rewri
 
 from __future__ import annotations
 
+import logging
+
 from ..format.objects import Table
 from ..format.options import truth
 from .context import Context
 from .schemas import required_schema
 from .tables import required_table
 
+logger = logging.getLogger(__name__)
+
 
 def maintained_tables(context: Context, schema: str | None, table: str | None) -> list[Table]:
-    """Return the named table, or the tables of a schema or of the lake whose option `auto_compact` is not false.
+    """Return the named table, or the tables of a schema or of the lake; without those whose option `auto_compact` is false.
 
-    Tables that this transaction created have no committed files and are left out.
+    As in DuckDB, the option applies to a named table too; unlike DuckDB, we log that it is skipped. Tables that this transaction created
+    have no committed files and are left out.
 
     Raises:
         NotFoundError: the schema or table does not exist.
@@ -26,12 +31,14 @@ def maintained_tables(context: Context, schema: str | None, table: str | None) -
         tables = [required_table(context, schema or "main", table)]
     else:
         wanted = None if schema is None else required_schema(context, schema).name
-        relations = context.transaction.relations(wanted)
-        tables = [each for each in relations if isinstance(each, Table) and is_maintained(context, each)]
-    return [each for each in tables if each.table_id >= 0]
+        tables = [each for each in context.transaction.relations(wanted) if isinstance(each, Table)]
+    maintained = [each for each in tables if _is_maintained(context, each)]
+    if table is not None and not maintained:
+        logger.warning("%s.%s is skipped, because its option auto_compact is false", tables[0].schema_name, tables[0].name)
+    return [each for each in maintained if each.table_id >= 0]
 
 
-def is_maintained(context: Context, table: Table) -> bool:
-    """Whether the option `auto_compact` allows maintenance of the table by statements that do not name it."""
+def _is_maintained(context: Context, table: Table) -> bool:
+    """Whether the option `auto_compact` of the table, its schema or the lake allows maintenance."""
     schema_id = required_schema(context, table.schema_name).schema_id
     return truth(context.transaction.options().get("auto_compact", schema_id=schema_id, table_id=table.table_id))
