@@ -22,7 +22,7 @@ from dbt.adapters.ducklake.format.files import ColumnStats
 from dbt.adapters.ducklake.format.objects import Column
 from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace
-from tests.unit.catalog.conftest import create, file_of, insert
+from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
 
 EXPIRED = "snapshot 2, which this transaction reads, was expired"
 
@@ -157,17 +157,55 @@ def test_an_inlined_data_table_that_a_flush_drops_during_a_read(
     assert lake.latest().snapshot_id == expected.snapshot_id + 1
 
 
+def test_a_flush_drops_the_emptied_inlined_data_tables_of_the_whole_lake(lake: LakeCatalog) -> None:
+    """Those that it empties itself are dropped by the next one, and the newest one of each table stays."""
+    with_two_inlined_data_tables(lake)
+    create(lake, "u")
+    committed(lake, lambda tx: add_column(tx, "u"))
+    if "u" not in inlined_data_tables(lake):
+        pytest.skip("the database has no empty inlined-data tables, because DuckDB does not read it")
+    create(lake, "v")
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx, "v"), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
+    committed(lake, lambda tx: add_column(tx, "v"))
+    committed(lake, add_column)
+    before = lake.latest()
+    assert inlined_data_tables(lake) == {"t": 3, "u": 2, "v": 2}
+    flush_all(lake)
+    assert inlined_data_tables(lake) == {"t": 2, "u": 1, "v": 2}
+    assert lake.latest().schema_version > before.schema_version
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(3, "z", 3, 4)], tuple(map(ColumnStats, range(1, 5)))))
+    flush_all(lake)
+    assert inlined_data_tables(lake) == {"t": 1, "u": 1, "v": 2}
+
+
+def test_an_inlined_data_table_that_is_missing_stops_no_flush_of_another_table(sqlite_lake: LakeCatalog) -> None:
+    lake = sqlite_lake
+    create(lake, "u")
+    committed(lake, lambda tx: add_column(tx, "u"))
+    ((name,),) = metadata(lake, "SELECT min(table_name) FROM ducklake_inlined_data_tables")
+    change(lake, f"DROP TABLE {name}")
+    with_two_inlined_data_tables(lake)
+    flush_all(lake)
+    assert inlined_data_tables(lake) == {"t": 1, "u": 2}
+
+
+def inlined_data_tables(lake: LakeCatalog) -> dict[str, int]:
+    """Return table → the number of its inlined-data tables."""
+    query = "SELECT t.table_name, count(*) FROM ducklake_inlined_data_tables i JOIN ducklake_table t ON t.table_id = i.table_id"
+    return dict(metadata(lake, f"{query} WHERE t.end_snapshot IS NULL GROUP BY t.table_name"))
+
+
+def add_column(tx: Transaction, name: str = "t") -> None:
+    table = table_of(tx, name)
+    added = Column(table.next_column_id, f"c{table.next_column_id}", "int32")
+    tx.objects.put_table(replace(table, columns=(*table.columns, added), next_column_id=table.next_column_id + 1))
+
+
 def with_two_inlined_data_tables(lake: LakeCatalog) -> None:
     """Make a table `t` with two inlined-data tables. A flush has emptied the first, so the next flush drops it."""
     create(lake)
     committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
-
-    def alter(tx: Transaction) -> None:
-        table = table_of(tx)
-        added = Column(table.next_column_id, "c", "int32")
-        tx.objects.put_table(replace(table, columns=(*table.columns, added), next_column_id=table.next_column_id + 1))
-
-    committed(lake, alter)
+    committed(lake, add_column)
     flush_all(lake)
     committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(2, "y", 3)], (ColumnStats(1), ColumnStats(2), ColumnStats(3))))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, update
 
 from ...errors import ConflictError
 from ...format.changes import Kind
@@ -17,10 +17,26 @@ from ...format.files import FlushedFile
 from ...format.objects import Table
 from ..staged import Flush
 from ..store import tables as t
-from ..store.inlined import data_table, delete_table, drop_table, registered
+from ..store.inlined import data_table, delete_table, drop_table, emptied
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
 from .stats import double_columns, float_columns, without_bounds_of
+
+
+def drop_emptied_tables(state: CommitState) -> None:
+    """Drop the inlined-data tables of all tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
+
+    DuckDB, too, does so with each flush, because a table that is altered again and again would otherwise keep one for each layout.
+
+    DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time
+    travel to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one
+    that empties it; DuckDB's own flush drops it immediately.
+    """
+    source = t.inlined_data_tables
+    for row in emptied(state.connection):
+        state.connection.execute(delete(source).where(source.c.table_id == row.table_id, source.c.schema_version == row.schema_version))
+        drop_table(state.connection, row.table_name)
+        state.increase_schema_version()
 
 
 def write_flush(state: CommitState, table: Table, flush: Flush) -> None:
@@ -34,7 +50,6 @@ def write_flush(state: CommitState, table: Table, flush: Flush) -> None:
     Raises:
         ConflictError: inlined rows or deletes changed since they were read.
     """
-    _drop_emptied_tables(state, table.table_id)
     _remove_rows(state, table, flush)
     doubles = double_columns(state, table)
     for flushed in flush.files:
@@ -89,22 +104,6 @@ def _require_unchanged(condition: bool, table: Table) -> None:
         raise ConflictError(
             f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, so run it again"
         )
-
-
-def _drop_emptied_tables(state: CommitState, table_id: int) -> None:
-    """Drop the inlined-data tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
-
-    DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time
-    travel to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one
-    that empties it; DuckDB's own flush drops it immediately.
-    """
-    source = t.inlined_data_tables
-    for name, version in registered(state.connection, table_id)[:-1]:
-        if state.connection.execute(select(func.count()).select_from(data_table(state.connection, name))).scalar_one():
-            continue
-        state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
-        drop_table(state.connection, name)
-        state.increase_schema_version()
 
 
 def _write_file(state: CommitState, table: Table, flushed: FlushedFile) -> None:

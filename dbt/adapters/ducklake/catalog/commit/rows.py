@@ -21,7 +21,7 @@ from ..store import tables as t
 from ..store.inlined import registered
 from .compaction import write_compaction
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
-from .flush import write_flush, write_flushed_deletes
+from .flush import drop_emptied_tables, write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
 from .stats import (
@@ -45,6 +45,8 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
     Raises:
         ConflictError: a concurrent transaction moved or deleted the same rows, or took the row ids.
     """
+    if any(changes.flush is not None and changes.flush.rows for changes in state.staged.rows.values()):
+        drop_emptied_tables(state)
     for staged_id, changes in state.staged.rows.items():
         if not changes.has_changes:
             continue

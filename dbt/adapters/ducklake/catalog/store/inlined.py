@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import MetaData, Table, cast, column, func, inspect, or_, select, text
 from sqlalchemy import table as table_clause
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Row
 from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
 from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import VARCHAR
@@ -182,6 +183,20 @@ def all_registered(connection: Connection) -> tuple[dict[str, int], set[int]]:
     rows = connection.execute(select(t.inlined_data_tables)).all()
     damaged = {rows[index].table_id for index in rule_violations(t.inlined_data_tables, rows)}
     return {row.table_name: row.table_id for row in rows if row.table_id not in damaged}, damaged
+
+
+def emptied(connection: Connection) -> list[Row[Any]]:
+    """Return the rows of the lake's inlined-data tables that have no rows and are not the newest of their table, without damaged rows."""
+    source = t.inlined_data_tables
+    rows = connection.execute(select(source).distinct().order_by(source.c.table_id, source.c.schema_version)).all()
+    damaged = set(rule_violations(source, rows))
+    valid = [row for index, row in enumerate(rows) if index not in damaged]
+    superseded = {row.table_name: row for row, later in pairwise(valid) if row.table_id == later.table_id}
+    if not superseded:
+        return []
+    existing = superseded.keys() & set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
+    found = _of_each(connection, sorted(existing), 0, "EXISTS (SELECT 1 FROM {0})")
+    return [superseded[name] for name, (has_rows,) in found if not has_rows]
 
 
 def drop_table(connection: Connection, name: str) -> None:
