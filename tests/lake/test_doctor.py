@@ -125,7 +125,7 @@ def test_a_good_lake_passes_and_nothing_is_left(tmp_path: Path, runtime: SparkRu
         lake.execute("CREATE TABLE t AS SELECT id FROM range(5)")
     before = {path for path in tmp_path.rglob("*") if not path.name.startswith("lake.sqlite-")}
     found = list(run_checks(settings(tmp_path), runtime))
-    assert [each.error for each in found] == [None] * 5
+    assert [each.error for each in found] == [None] * 6
     assert found[0].detail == "sqlite, format 1.0, snapshot 1"
     assert {path for path in tmp_path.rglob("*") if not path.name.startswith("lake.sqlite-")} == before
 
@@ -137,6 +137,7 @@ def test_a_lake_that_is_only_read_is_not_written(tmp_path: Path, runtime: SparkR
     assert [(each.check, each.error) for each in found] == [
         ("the catalog of lake can be read", None),
         (DATA_PATH, None),
+        ("DuckDB can use the definitions of lake", None),
         ("Spark starts", None),
     ]
 

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any
 
+from sqlalchemy.engine import Connection
+
 from ..errors import ConfigurationError
 from ..format.objects import Column, Snapshot, Table
 from ..format.options import DEFAULTS, Options
@@ -16,6 +18,7 @@ from .commit.inlined import can_inline_rows
 from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
 from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
+from .read.integrity import faults_of_defaults, faults_of_statistics
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, creation_time, read_table_log
@@ -104,6 +107,25 @@ class LakeCatalog:
     def clock_ahead(self) -> timedelta | None:
         """Return how far the clock of the catalog's server is ahead of this machine's; None if there is no server."""
         return clock_ahead(self._database)
+
+    def faults(self, *, with_statistics: bool = True) -> list[str]:
+        """Return what is wrong in the catalog for DuckDB, and how to mend it; nothing if DuckDB cannot use the database.
+
+        Args:
+            with_statistics: check the statistics of tables too, which reads those of all files: about a minute for 100,000 files.
+        """
+        if not self._database.dialect.read_by_duckdb or self.format_version != CURRENT:
+            return []
+        reader = self.reader()
+        tables = [each for each in reader.relations() if isinstance(each, Table)]
+
+        def found(connection: Connection) -> list[str]:
+            faults = list(faults_of_defaults(connection, tables))
+            if with_statistics:
+                faults += faults_of_statistics(connection, tables, reader.snapshot.snapshot_id)
+            return faults
+
+        return self._database.read_plan(found)
 
     @property
     def data_path(self) -> str:

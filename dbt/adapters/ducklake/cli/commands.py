@@ -155,7 +155,7 @@ def checkpoint(options: LakeOptions, dry_run: bool, form: str) -> None:
 @format_option
 @click.pass_context
 def doctor(context: click.Context, form: str) -> None:
-    """Check what `dbt debug` checks: catalogs, data paths, Java and Spark. The exit code is 1 if a check fails."""
+    """Check what `dbt debug` checks: catalogs, data paths, Java, Spark; and statistics of tables. The exit code is 1 if a check fails."""
     from ..session.doctor import run_checks
     from ..session.lake import spark_settings
     from ..spark.session.runtime import SparkRuntime
@@ -163,6 +163,7 @@ def doctor(context: click.Context, form: str) -> None:
     options: LakeOptions = context.obj
     settings = options.settings()
     with SparkRuntime(spark_settings(settings)) as runtime:
-        rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in run_checks(settings, runtime)]
+        findings = run_checks(settings, runtime, with_statistics=True)
+        rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in findings]
     show(("check", "result", "detail"), rows, form)
     context.exit(any(result == "failed" for _, result, _ in rows))

@@ -7,6 +7,7 @@ unusable for it. So texts that Spark or Python read, but DuckDB may not, are rew
 from __future__ import annotations
 
 import json
+import math
 import re
 from decimal import Decimal
 
@@ -27,6 +28,8 @@ from .timestamps import (
 )
 
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
+_BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
+"""The texts that DuckDB casts to BOOLEAN, in lower case."""
 _MIN_MICROS = -9_223_372_022_400_000_000
 """290309-12-22 (BC), the first day of DuckDB's timestamps."""
 
@@ -58,6 +61,42 @@ def default_text(type_name: str, text: str) -> str:
         case Encoding.NONE:
             return text.strip()
     return text
+
+
+def readable_default(type_name: str, text: str) -> str | None:
+    """Return the text of a stored default if DuckDB may read it, otherwise another text of the same value; None if there is none."""
+    leaf = leaf_type(type_name)
+    try:
+        match leaf.encoding:
+            case Encoding.BLOB:
+                is_readable = text.isascii() and "\\" not in ESCAPED_BYTE.sub(b"", text.encode()).decode()
+                return text if is_readable else default_text(type_name, text)
+            case Encoding.BOOLEAN:
+                return text if text.lower() in _BOOLEANS else default_text(type_name, text)
+            case Encoding.INTEGER | Encoding.HUGE | Encoding.DECIMAL | Encoding.FLOAT:
+                return text if math.isfinite(float(text)) or leaf.is_float else None
+            case Encoding.DATE | Encoding.TIMESTAMP if _is_time(text):
+                default_text(type_name, text)
+    except (ValueError, ArithmeticError):
+        return _text_of_boolean(text) if leaf.is_integer else None
+    return text
+
+
+def _is_time(text: str) -> bool:
+    """Whether we can parse a date or timestamp; DuckDB reads more forms."""
+    try:
+        parse_timestamp(text.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def _text_of_boolean(text: str) -> str | None:
+    """Return the number of a default from when the column was a boolean; None for other texts."""
+    try:
+        return "1" if truth(text.strip()) else "0"
+    except ValueError:
+        return None
 
 
 def changed_default_text(old: str, new: str, text: str) -> str:

@@ -193,6 +193,14 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     return below or above
 
 
+def exceeds(type_name: str, bounds: Bounds, known: Bounds) -> bool:
+    """Whether bounds are certainly wider than the known ones; those of floats by more than the error of a float32."""
+    low, high, least, greatest = (None if text is None else decode(type_name, text) for text in (*bounds, *known))
+    if leaf_type(type_name).is_float:
+        least, greatest = _widened(least, -1), _widened(greatest, 1)
+    return _less(low, least) or _less(greatest, high)
+
+
 def _extra(type_name: str, left: ColumnStats, right: ColumnStats) -> str | None:
     match type_name:
         case "geometry":

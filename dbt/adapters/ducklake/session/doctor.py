@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_CLOCK_DIFFERENCE = timedelta(seconds=30)
+MAX_FAULTS = 5
+"""How many faults of a catalog an error names."""
 JARS = "spark.jars"
 PACKAGES = "spark.jars.packages"
 _HADOOP_JAR = re.compile(r"\b(hadoop-[a-z]+)[-:](\d+\.\d+\.\d+)")
@@ -71,18 +73,29 @@ class _Place:
     encrypted: bool = False
     identities: Sequence[str] = ()
     """The uuids of the lake's schemas; none if it will be created, or will get another data path."""
+    faults: Sequence[str] | None = None
+    """What is wrong in the catalog for DuckDB; None if it was not read."""
 
 
-def run_checks(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
-    """Yield the results of all checks of a lake, the attached lakes and Spark, each as soon as it is known."""
+def run_checks(settings: LakeSettings, runtime: SparkRuntime, *, with_statistics: bool = False) -> Iterator[Finding]:
+    """Yield the results of all checks of a lake, the attached lakes and Spark, each as soon as it is known.
+
+    Args:
+        settings: the lake and the attached lakes.
+        runtime: starts Spark.
+        with_statistics: check the statistics of tables too, which reads those of all files.
+    """
     use_secrets(settings.secrets)
     places = [_Place(each) for each in (settings, *settings.attached)]
     for place in places:
-        yield from _lake_findings(place)
+        yield from _lake_findings(place, with_statistics)
+        if place.faults is not None:
+            subject = "definitions and statistics" if with_statistics else "definitions"
+            yield _checked(f"DuckDB can use the {subject} of {place.settings.database}", partial(_no_faults, place.faults))
     yield from _spark_findings(runtime, [place for place in places if place.data_path is not None and not place.settings.only_reads])
 
 
-def _lake_findings(place: _Place) -> Iterator[Finding]:
+def _lake_findings(place: _Place, with_statistics: bool) -> Iterator[Finding]:
     name = place.settings.database
     clock: timedelta | None = None
 
@@ -109,6 +122,7 @@ def _lake_findings(place: _Place) -> Iterator[Finding]:
             clock = found.clock_ahead()
             if not found.read_only and found.format_version == CURRENT:
                 found.try_writing()
+            place.faults = found.faults(with_statistics=with_statistics)
             return f"{found.database_kind}, format {found.format_version}, snapshot {snapshot.snapshot_id}"
 
     yield _checked(f"the catalog of {name} can be {'read' if place.settings.only_reads else 'read and written'}", catalog)
@@ -211,6 +225,13 @@ def _hadoop(connectors: Sequence[tuple[str, str]]) -> str:
                 f"{name} {version} does not fit this Spark, whose Hadoop is {own}. Use {name} {own} in `{JARS}` or `{PACKAGES}`"
             )
     return ", ".join(f"{name} {version}" for name, version in connectors)
+
+
+def _no_faults(faults: Sequence[str]) -> str:
+    if faults:
+        more = f". {len(faults) - MAX_FAULTS} more are shown when these are mended" if len(faults) > MAX_FAULTS else ""
+        raise ConfigurationError(". ".join(faults[:MAX_FAULTS]) + more)
+    return ""
 
 
 def _clock(where: str, ahead: timedelta) -> str:
