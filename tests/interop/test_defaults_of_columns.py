@@ -194,6 +194,9 @@ CONSTANTS = [
     ("BOOLEAN", "' true '", True),
     ("INT", "CAST(NULL AS INT)", None),
     ("INT", "1 + 2", 3),
+    ("INT", "7 / 2", 3),
+    ("BIGINT", "2.5 * 1", 2),
+    ("INT", "floor(rand() * 0 + 2.7)", 2),
 ]
 
 
@@ -217,6 +220,8 @@ def test_a_default_of_spark_is_the_same_for_duckdb(both: Both) -> None:
         ("STRING", "CAST(INTERVAL '1 2' DAY TO HOUR AS STRING)"),
         ("STRING", "current_user()"),
         ("BIGINT", "count(1)"),
+        ("INT", "year('2020-05-01')"),
+        ("INT", "rand() * 10"),
     ],
 )
 def test_an_expression_without_a_counterpart_is_refused(lake: LakeSession, kind: str, default: str) -> None:

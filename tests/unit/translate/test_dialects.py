@@ -152,6 +152,10 @@ def test_selected_texts_are_the_names_of_duckdb(text: str, expected: tuple[str, 
     assert selected_texts(text) == expected
 
 
+def test_a_comment_that_goes_on_in_the_next_line_has_no_counterpart() -> None:
+    assert to_duckdb("SELECT a FROM t WHERE a < 9 -- D:\\x\\\n AND a > 1\n AND a < 8") is None
+
+
 def test_expressions_keep_the_names_of_the_other_engine() -> None:
     assert to_spark("SELECT count_star(), 'a', 1 FROM t", names=("count_star()", "'a'", "1")) == (
         "SELECT COUNT(*) AS `count_star()`, 'a' AS `'a'`, 1 FROM t"

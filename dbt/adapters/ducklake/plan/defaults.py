@@ -16,6 +16,7 @@ from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Column, Default
 from ..format.types import data_type_of, spark_name
 from ..sql.columns import unquoted_literal
+from ..sql.tokens import has_continued_comment
 from ..translate.dialects import to_duckdb, to_spark
 
 _NUMBERS = (Encoding.INTEGER, Encoding.HUGE, Encoding.FLOAT, Encoding.DECIMAL)
@@ -33,7 +34,7 @@ _CONSTANTS = (
 _CASTS = frozenset(
     {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary", "date", "timestamp"}
 )
-"""The types whose names are functions of Spark."""
+"""The types whose names are also names of functions in Spark."""
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Integers that Spark converts to strings as they are written."""
@@ -131,6 +132,8 @@ def _is_cast(node: exp.Expr) -> bool:
 
 def _expression(text: str) -> exp.Expr | None:
     """Parse one expression of Spark's SQL; None for other SQL."""
+    if has_continued_comment(text):
+        return None
     try:
         tree = sqlglot.parse_one(f"{_SELECT}{text}", read="databricks")
     except SqlglotError:

@@ -30,6 +30,7 @@ from ..format.files import ColumnFilter, ColumnRange, Condition
 from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
+from ..sql.tokens import has_continued_comment
 from ..sql.values import Reference, Sql
 from .ranges import Constant, between, comparable, constant, prefixed
 from .view import Settings
@@ -38,7 +39,6 @@ Lookup = Callable[[Reference], Table | None]
 """Returns the table of the lake that a reference means, or None."""
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|CODEGEN|COST|FORMATTED|LOGICAL)\s+)?", re.IGNORECASE)
-_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")
 _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GT,
@@ -233,8 +233,8 @@ def _like(column: Column, pattern: str, utc: bool) -> ColumnFilter | None:
 @lru_cache(maxsize=64)
 def parsed(text: str) -> exp.Expr | None:
     """Parse a condition or query with sqlglot, cached; return None if it cannot."""
-    # sqlglot rewrites pipes into other scopes, knows no `${…}`, which Spark replaces, and no comment that goes on after a backslash.
-    if "|>" in text or "${" in text or _CONTINUED_COMMENT.search(text):
+    # sqlglot rewrites pipes into other scopes, and knows no `${…}`, which Spark replaces
+    if "|>" in text or "${" in text or has_continued_comment(text):
         return None
     try:
         trees = sqlglot.parse(text, dialect="spark")

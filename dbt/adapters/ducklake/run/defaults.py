@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
 
+from pyspark.sql.types import FractionalType, IntegralType
+
 from ..errors import DataError, DuckLakeError, StatementError
 from ..format.default_texts import blob_text, default_text
 from ..format.initial_defaults import initial_literal
@@ -22,7 +24,9 @@ from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.view import Settings
 from ..spark.arrow.values import array_of, local_time
 from ..spark.errors import translate
-from ..spark.rows.fetch import column_types, fetch
+from ..spark.rows.fetch import fetch
+from ..spark.session.connect import is_connect
+from ..spark.session.plan_types import first_difference
 from ..sql.constants import constant
 from ..sql.references import references
 from ..sql.values import CastTo, Constant, CurrentTime
@@ -53,26 +57,25 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
     value = None if found is None else _value(env, column, found)
     if value is not None and not _is_time(found):
         return _stored_literal(env, column, type_, value)
-    if value is None:
-        _require_expression(env, column, type_, default.text)
-    return _stored_expression(env, column, type_, default.text)
+    is_leaf = bool(leaf_type(column.type).name)
+    if not (is_leaf and is_literal(default.text)) and (value is not None or _is_shared(env, column, type_, default.text)):
+        stored = stored_expression(default.text)
+        if stored is not None:
+            return Default(stored, "expression", "duckdb")
+    if is_leaf and is_constant(default.text):
+        return _computed(env, column, type_, default.text)
+    raise StatementError(
+        f"the default of column {column.name}, {default.text}, has no counterpart in DuckDB's SQL, which evaluates it too: write a "
+        "literal, or an expression that both have, such as current_timestamp()"
+    )
 
 
 def _stored_literal(env: Environment, column: Column, type_: DataType, text: str) -> Default:
     return Default(_require_value(column, type_, _in_utc(env, column, text)))
 
 
-def _stored_expression(env: Environment, column: Column, type_: DataType, text: str) -> Default | None:
-    """Return an expression in DuckDB's SQL, or the value of a constant, which Spark computes; None if that is NULL."""
-    is_leaf = bool(leaf_type(column.type).name)
-    stored = None if is_leaf and is_literal(text) else stored_expression(text)
-    if stored is not None:
-        return Default(stored, "expression", "duckdb")
-    if not is_leaf or not is_constant(text):
-        raise StatementError(
-            f"the default of column {column.name}, {text}, has no counterpart in DuckDB's SQL, which evaluates it too: write a literal, "
-            "or an expression that both have, such as current_timestamp()"
-        )
+def _computed(env: Environment, column: Column, type_: DataType, text: str) -> Default | None:
+    """Return the value of a constant, which Spark computes; None if it is NULL."""
     is_blob = leaf_type(column.type).encoding is Encoding.BLOB
     value = f"CAST({text} AS {spark_name(type_)})"
     shown = f"hex({value})" if is_blob else f"CAST({value} AS STRING)"
@@ -83,6 +86,24 @@ def _stored_expression(env: Environment, column: Column, type_: DataType, text: 
     if found is None:
         return None
     return _stored_literal(env, column, type_, blob_text(bytes.fromhex(found)) if is_blob else found)
+
+
+def _is_shared(env: Environment, column: Column, type_: DataType, text: str) -> bool:
+    """Whether an expression has the same values in DuckDB, as far as they depend on types.
+
+    DuckDB's cast to the type of a column rounds fractions to integers, Spark's truncates them.
+
+    Raises:
+        StatementError: Spark cannot compute it, or cast it to the type of the column.
+    """
+    kind = spark_name(type_)
+    try:
+        own, wanted = (field.dataType for field in env.analyzed(references(f"SELECT {text}, try_cast({text} AS {kind})")).schema)
+        frame = env.analyzed(references(f"SELECT CAST({text} AS {kind})"))
+        differs = not is_connect(frame.sparkSession) and first_difference(frame, from_spark=True) is not None
+    except Exception as error:
+        raise _misfit(column, type_, text, error) from error
+    return not differs and not (isinstance(own, FractionalType) and isinstance(wanted, IntegralType))
 
 
 def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], datetime] | None:
@@ -143,17 +164,9 @@ def _is_time(found: Constant | None) -> bool:
     return _is_time(found.value) if isinstance(found, CastTo) else isinstance(found, CurrentTime)
 
 
-def _require_expression(env: Environment, column: Column, type_: DataType, text: str) -> None:
-    query = references(f"SELECT try_cast({text} AS {spark_name(type_)})")
-    try:
-        column_types(env.analyzed(query))
-    except Exception as error:
-        raise _misfit(column, type_, text, error) from error
-
-
-def _misfit(column: Column, type_: DataType, text: str, error: Exception) -> Exception:
-    """Return the error about an expression that Spark cannot compute; another kind of error, such as a lost connection, as it is."""
+def _misfit(column: Column, type_: DataType, text: str, error: Exception) -> StatementError:
+    """Return the error about an expression that Spark cannot compute. Another kind of error, such as a lost connection, is raised."""
     found = translate(error)
     if not isinstance(found, StatementError | DataError):
-        return error
+        raise error
     return StatementError(f"the default of column {column.name}, {text}, does not fit a {spark_name(type_)}: {found}")

@@ -74,6 +74,7 @@ SKIPPED = r"(?:\s|--(?:\\\n|\\(?!\n)|[^\\\r\n])*(?:[\r\n]|$)|/\*(?:[^*]|\*(?!/))
 """A regular expression for white space and comments, for statements whose words are not SQL."""
 _KINDS = {kind.value: kind for kind in Kind}
 _BLOCK = re.compile(r"/\*|\*/")
+_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\\n")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[01][0-7]{2}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _PAIRS = {")": "(", "]": "["}
@@ -85,6 +86,11 @@ def syntax_error(text: str, position: int, message: str) -> StatementError:
     near = " ".join(text[position : position + 40].split())
     place = f"near {near!r}" if near else "at the end of the statement"
     return StatementError(f"Syntax error in line {line}, {place}: {message}")
+
+
+def has_continued_comment(text: str) -> bool:
+    """Whether the text may have a comment that ends with a backslash and goes on in the next line, where sqlglot reads SQL."""
+    return _CONTINUED_COMMENT.search(text) is not None
 
 
 def tokenize(text: str) -> tuple[Token, ...]:

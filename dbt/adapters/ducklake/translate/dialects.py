@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from ..errors import StatementError
 from ..format.identifiers import backquoted, double_quoted, fold
 from ..sql.references import references
-from ..sql.tokens import Cursor, Source
+from ..sql.tokens import Cursor, Source, has_continued_comment
 from ..sql.values import FunctionCall, Name, Reference, Sql
 from .precedence import add_parentheses
 from .rules_to_duckdb import RULES as RULES_TO_DUCKDB
@@ -108,6 +108,8 @@ def to_duckdb(text: str, *, approximate: bool = False, names: Sequence[str] = ()
             harmless and an error is not.
         names: the names of the query's columns in Spark, to be given to the expressions without a name.
     """
+    if has_continued_comment(text):
+        return None
     try:
         sql = references(text)
     except StatementError:
@@ -253,9 +255,8 @@ def selected_texts(text: str) -> tuple[str, ...]:
         tokens = sqlglot.tokenize(text, read="duckdb")
     except SqlglotError:
         return ()
-    start = next((i for i in range(len(tokens)) if tokens[i].token_type is TokenType.SELECT and _is_outer(tokens[:i])), len(tokens))
     found: list[str] = []
-    first, depth = start + 1, 0
+    first, depth = _outer_select(tokens) + 1, 0
     for i in range(first, len(tokens) + 1):
         kind = tokens[i].token_type if i < len(tokens) else TokenType.SEMICOLON
         depth += (kind in _OPENING) - (kind in _CLOSING)
@@ -269,12 +270,14 @@ def selected_texts(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _is_outer(before: Sequence[Token]) -> bool:
-    """Whether a SELECT after these tokens belongs to the query itself: each parenthesis around it begins a query, not an expression."""
+def _outer_select(tokens: Sequence[Token]) -> int:
+    """Return the index of the SELECT of the query itself: each parenthesis around it begins a query, not an expression or a CTE."""
     opened: list[bool] = []
-    for i, token in enumerate(before):
+    for i, token in enumerate(tokens):
         if token.token_type in _OPENING:
-            opened.append(i == 0 or before[i - 1].token_type in (TokenType.L_PAREN, TokenType.R_PAREN))
+            opened.append(i == 0 or tokens[i - 1].token_type in (TokenType.L_PAREN, TokenType.R_PAREN))
         elif token.token_type in _CLOSING and opened:
             opened.pop()
-    return all(opened)
+        elif token.token_type is TokenType.SELECT and all(opened):
+            return i
+    return len(tokens)
