@@ -12,6 +12,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DataError, DuckLakeError, LakeError, StatementError
 from tests.interop.conftest import Both, comparable_rows
+from tests.old_nesting import write_old
 from tests.places import nightly_rows
 
 TYPES = (
@@ -337,6 +338,41 @@ def test_a_rollback_does_not_remove_the_added_files(both: Both, tmp_path: Path) 
     both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
     both.session.rollback()
     assert path.exists()
+    assert both.rows("SELECT * FROM t") == []
+
+
+@pytest.mark.parametrize(
+    ("forms", "kind"),
+    [
+        (("array", "tuple", "repeated", "bag"), "INTEGER[]"),
+        (("pairs",), "STRUCT(x INTEGER, y INTEGER)[]"),
+        (("lists", "bags"), "INTEGER[][]"),
+        (("map",), "MAP(VARCHAR, INTEGER)"),
+    ],
+)
+def test_lists_and_maps_of_old_writers_are_read_by_both_sides(both: Both, tmp_path: Path, forms: tuple[str, ...], kind: str) -> None:
+    for form in forms:
+        path = write_old(tmp_path / f"{form}.parquet", form)
+        both.duckdb(f"CREATE OR REPLACE TABLE t (f {kind})")
+        both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+        stored = [(value,) for value in pq.read_table(path).column("f").to_pylist()]
+        assert comparable_rows(both.rows("SELECT * FROM t")) == comparable_rows(stored), form
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        ("singles", "STRUCT(x INTEGER)[]"),
+        ("repeated_singles", "STRUCT(x INTEGER)[]"),
+        ("map_names", "MAP(VARCHAR, INTEGER)"),
+        ("map_key_value", "MAP(VARCHAR, INTEGER)"),
+    ],
+)
+def test_lists_and_maps_that_duckdb_reads_in_another_way_are_refused(both: Both, tmp_path: Path, form: str, kind: str) -> None:
+    both.duckdb(f"CREATE TABLE t (f {kind})")
+    path = write_old(tmp_path / "f.parquet", form)
+    with pytest.raises(DataError, match="in an old form, which DuckDB reads in another way"):
+        both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
     assert both.rows("SELECT * FROM t") == []
 
 

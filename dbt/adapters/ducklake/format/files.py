@@ -130,6 +130,10 @@ class WrittenDeleteFile:
     """The deletes that the data file had when this file was written; None if they do not matter."""
 
 
+LIST_ELEMENT_NAMES = ("list", "element", "array")
+"""The names of a list's element in a name mapping that mean the same (DuckDB writes `list`); any other is that of the repeated node."""
+
+
 @dataclass(frozen=True)
 class MappedField:
     """A node of a name mapping: the file's field `source_name` maps to the column `column_id`."""

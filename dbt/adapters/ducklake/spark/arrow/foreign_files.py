@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from ...errors import DataError, LakeError, StatementError
 from ...format.buckets import bucket
-from ...format.files import ColumnStats, MappedField, WrittenFile
+from ...format.files import LIST_ELEMENT_NAMES, ColumnStats, MappedField, WrittenFile
 from ...format.identifiers import fold
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
@@ -28,6 +28,7 @@ from ...format.row_statistics import stats_of_rows
 from ...format.statistics import Value, decode
 from ...format.types import decimal_parameters
 from ..files import storage
+from ..files.field_ids import Node, read_schema
 from ..files.footer_bytes import parse_footer, read_footer
 from ..files.footer_statistics import column_stats
 from ..files.footers import FileToRead, in_parallel
@@ -40,6 +41,8 @@ from .values import array_of, local_time
 
 _WITHOUT_BOUNDS = ("int96", "uuid")
 """Kinds whose footer bounds are not values of the column's type."""
+_MAP_KEY_VALUE = 2
+"""The `converted_type` that old writers give to a map instead of to its repeated node."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
     footer = read_footer(path, size)
     metadata = parse_footer(footer)
     match = _Match(path, table, matching, metadata)
-    mapping = match.fields(schema_of(metadata.schema), table.columns, "")
+    mapping = match.fields(schema_of(metadata.schema), read_schema(footer).children, table.columns, "")
     file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(match.stats), mapping=tuple(mapping))
     values = _partition_values(path, table, matching)
     if not matching.hive_partitioning and file.record_count:
@@ -117,11 +120,18 @@ class _Match:
         self.leaf = 0
         self.stats: list[ColumnStats] = []
 
-    def fields(self, fields: Sequence[FileField], columns: Sequence[Column], prefix: str) -> list[MappedField]:
-        """Match the fields of one level; the result has the fields in file order, then columns from the path."""
+    def fields(self, fields: Sequence[FileField], nodes: Sequence[Node], columns: Sequence[Column], prefix: str) -> list[MappedField]:
+        """Match the fields of one level; the result has the fields in file order, then columns from the path.
+
+        Args:
+            fields: the fields.
+            nodes: their nodes in the file's schema.
+            columns: the columns of this level.
+            prefix: the path to this level, for error messages: "" or `column.`.
+        """
         columns_left = {fold(column.name): column for column in columns}
         mapped: list[MappedField] = []
-        for field in fields:
+        for field, node in zip(fields, nodes, strict=True):
             column = columns_left.get(fold(field.name))
             if column is not None and field_by_name(fields, column.name) is not field:
                 column = None  # another field matches the name exactly
@@ -133,7 +143,7 @@ class _Match:
                 self.leaf += field.leaves
                 continue
             del columns_left[fold(column.name)]
-            mapped.append(self._field(field, column, prefix))
+            mapped.append(self._field(field, node, column, prefix))
         for column in columns_left.values():
             if self._in_path(column, prefix):
                 mapped.append(self._key(column))
@@ -156,10 +166,10 @@ class _Match:
         if not column.nullable and column.initial_default is None:
             raise DataError(null_message(column))
 
-    def _field(self, field: FileField, column: Column, prefix: str) -> MappedField:
+    def _field(self, field: FileField, node: Node, column: Column, prefix: str) -> MappedField:
         where = f"{prefix}{column.name}"
         if column.children:
-            return MappedField(field.name, column.column_id, tuple(self._children(field, column, where)))
+            return MappedField(field.name, column.column_id, tuple(self._children(field, node, column, where)))
         kinds = _kinds(column.type, field.kind)
         if field.kind not in kinds:
             wanted = " or ".join(kinds) or "no type of added files"
@@ -177,7 +187,7 @@ class _Match:
             raise DataError(null_message(column))
         return MappedField(field.name, column.column_id)
 
-    def _children(self, field: FileField, column: Column, where: str) -> Iterator[MappedField]:
+    def _children(self, field: FileField, node: Node, column: Column, where: str) -> Iterator[MappedField]:
         if field.kind != column.type:
             raise DataError(f"field {where} of {self.path} is {field.kind}, and column {where} of {self._name} is a {column.type}")
         if not column.nullable:
@@ -185,11 +195,16 @@ class _Match:
                 f"column {where} is NOT NULL and a {column.type}: the footer of {self.path} does not show whether it contains NULL"
             )
         if column.type == "struct":
-            yield from self.fields(field.children, column.children, where + ".")
+            yield from self.fields(field.children, node.children, column.children, where + ".")
             return
-        names = ("list",) if column.type == "list" else ("key", "value")
-        for name, child, target in zip(names, field.children, column.children, strict=True):
-            yield replace(self._field(child, target, where + "."), source_name=name)
+        entries = _list_entries(node) if column.type == "list" else _map_entries(node)
+        if entries is None:
+            raise DataError(
+                f"field {where} of {self.path} is a {field.kind} in an old form, which DuckDB reads in another way; "
+                "insert the rows of the file"
+            )
+        for (name, inner), child, target in zip(entries, field.children, column.children, strict=True):
+            yield replace(self._field(child, inner, target, where + "."), source_name=name)
 
     def _key(self, column: Column) -> MappedField:
         """Add a column whose value comes from the path."""
@@ -202,6 +217,33 @@ class _Match:
         has_value, rows = stats.value_count, self.metadata.num_rows
         self.stats.append(replace(stats, value_count=rows if has_value else 0, null_count=0 if has_value else rows))
         return MappedField(hive_key(self.path, column.name) or column.name, column.column_id, is_partition=True)
+
+
+def _list_entries(node: Node) -> list[tuple[str, Node]] | None:
+    """Return the name by which DuckDB finds the element of a list, which is that of the repeated node, and the element's node.
+
+    None: DuckDB takes the only field of an element that is a struct for the element. Specification: "LogicalTypes", the page of Parquet on
+    lists and their older forms.
+    """
+    repeated = node.children[0] if node.children and _is_annotated(node) else node
+    name = "list" if repeated.name in LIST_ELEMENT_NAMES else repeated.name
+    if len(repeated.children) != 1 or (_is_annotated(repeated) and repeated is not node):
+        return [(name, repeated)]
+    if repeated is node or repeated.name in ("array", f"{node.name}_tuple"):
+        return None
+    return [(name, repeated.children[0])]
+
+
+def _map_entries(node: Node) -> list[tuple[str, Node]] | None:
+    """Return the name by which DuckDB finds the key and the value of a map, and their nodes; None if it does not find them."""
+    names = ("key", "value")
+    nodes = node.children[0].children
+    is_found = node.converted != _MAP_KEY_VALUE and tuple(each.name.lower() for each in nodes) == names
+    return list(zip(names, nodes, strict=True)) if is_found else None
+
+
+def _is_annotated(node: Node) -> bool:
+    return node.logical is not None or node.converted is not None
 
 
 def _kinds(type_name: str, kind: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ...errors import LakeError
 from ...format.objects import Column
@@ -40,12 +41,16 @@ LOGICAL_TYPES = {
 }
 """DuckLake type → required `SchemaElement.logicalType`: TIMESTAMP(NANOS, not adjusted to UTC), GEOMETRY without a CRS, VARIANT(1)."""
 
+_Element: TypeAlias = "tuple[str, int, int | None, bytes | None, int | None]"
+"""A schema element: its name, number of children, field id, serialized `logicalType` and `converted_type`."""
+
 
 @dataclass(frozen=True)
 class Node:
     """A node of a file's schema. A node without children is a leaf, which has a column chunk in each row group.
 
-    `index`: its index in the footer's list of schema elements. `logical`: its serialized `logicalType`.
+    `index`: its index in the footer's list of schema elements. `logical`: its serialized `logicalType`. `converted`: its `converted_type`,
+    the older form of a logical type.
     """
 
     index: int
@@ -53,6 +58,7 @@ class Node:
     field_id: int | None
     children: tuple[Node, ...]
     logical: bytes | None = None
+    converted: int | None = None
 
     def leaves(self) -> Iterator[Node]:
         """Yield the leaves of this node, in the order of the file's columns."""
@@ -68,7 +74,7 @@ def read_schema(footer: bytes) -> Node:
     Raises:
         LakeError: the footer has no schema.
     """
-    elements: list[tuple[str, int, int | None, bytes | None]] = []
+    elements: list[_Element] = []
     at, count = _schema_start(footer)
     for _ in range(count):
         fields, at = read_struct(footer, at)
@@ -77,12 +83,17 @@ def read_schema(footer: bytes) -> Node:
         elements.append(
             (
                 slices[_NAME][start : start + length].decode(),
-                unzigzag(read_varint(slices[_CHILDREN], 0)[0]) if _CHILDREN in slices else 0,
-                unzigzag(read_varint(slices[_FIELD_ID], 0)[0]) if _FIELD_ID in slices else None,
+                _integer(slices, _CHILDREN) or 0,
+                _integer(slices, _FIELD_ID),
                 slices.get(_LOGICAL),
+                _integer(slices, _CONVERTED),
             )
         )
     return _node(elements, 0)[0]
+
+
+def _integer(fields: Mapping[int, bytes], field_id: int) -> int | None:
+    return unzigzag(read_varint(fields[field_id], 0)[0]) if field_id in fields else None
 
 
 def match_columns(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node, Column]]:
@@ -152,15 +163,15 @@ def _schema_start(footer: bytes) -> tuple[int, int]:
     return at, count
 
 
-def _node(elements: Sequence[tuple[str, int, int | None, bytes | None]], index: int) -> tuple[Node, int]:
+def _node(elements: Sequence[_Element], index: int) -> tuple[Node, int]:
     """Return the node at `index` with all its descendants, and the index after them."""
-    name, child_count, field_id, logical = elements[index]
+    name, child_count, field_id, logical, converted = elements[index]
     after = index + 1
     children: list[Node] = []
     for _ in range(child_count):
         child, after = _node(elements, after)
         children.append(child)
-    return Node(index, name, field_id, tuple(children), logical), after
+    return Node(index, name, field_id, tuple(children), logical, converted), after
 
 
 def _match(node: Node, column: Column, matched: dict[int, tuple[Node, Column]]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StructField, StructType
 
 from ...errors import LakeError
-from ...format.files import MappedField, ScanPlan
+from ...format.files import LIST_ELEMENT_NAMES, MappedField, ScanPlan
 from ...format.initial_defaults import initial_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
@@ -23,9 +23,6 @@ from ..files.physical import FileField, field_by_id, field_by_name
 from ..values.conversions import Constant, Conversion, Elements, Entries, Fields, Refuse, same_type
 from ..values.types import FIELD_ID, spark_type
 from .leaf_reading import leaf_reading, variant_kind
-
-LIST_ELEMENT_NAMES = ("list", "element", "array")
-"""The names of a list's element in a name mapping (DuckDB writes `list`)."""
 
 _HIDDEN = "__c"
 RESERVED = ("_metadata", "_ducklake", "__ducklake", _HIDDEN)
