@@ -50,6 +50,10 @@ def test_a_file_gets_a_second_name_by_a_link_or_by_a_copy(tmp_path: Path, monkey
     assert os.path.samefile(first, linked)
     assert os.stat(linked).st_mtime > time.time() - 60  # so that it is not removed as an old orphan
 
+    os.symlink("../a", f"{tmp_path}/new/symbolic")
+    storage.link_or_copy(f"{tmp_path}/new/symbolic", f"{tmp_path}/deep/er/d")
+    assert os.path.samefile(first, f"{tmp_path}/deep/er/d")
+
     def refused(*_: Any) -> None:
         raise OSError("Invalid cross-device link")
 

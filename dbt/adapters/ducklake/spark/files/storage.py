@@ -278,7 +278,7 @@ def link_or_copy(source: str, target: str) -> None:
     if is_local(source) and is_local(target):
         make_directory(target.rpartition("/")[0])
         try:
-            os.link(filesystem(source)[1], filesystem(target)[1])
+            os.link(os.path.realpath(filesystem(source)[1]), filesystem(target)[1])  # a linked symbolic link could lead nowhere
             os.utime(filesystem(target)[1])
             return
         except FileNotFoundError:
