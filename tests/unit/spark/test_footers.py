@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,10 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import DataError, LakeError
-from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.format.files import ColumnStats, DataFile, DeleteFile, WrittenFile
+from dbt.adapters.ducklake.format.objects import Table
+from dbt.adapters.ducklake.spark.arrow.foreign_files import Matching, read_foreign
+from dbt.adapters.ducklake.spark.files.deletes import positions_table
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer, replace_footer
 from dbt.adapters.ducklake.spark.files.footers import FileToRead, read_files
+from dbt.adapters.ducklake.spark.files.physical import physical_schemas
 from dbt.adapters.ducklake.spark.values.stats_checks import check_stats
 from tests.lake.written import columns_of
 
@@ -87,6 +92,28 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "y.parquet").write_bytes(b"x" * 100)
     with pytest.raises(LakeError, match="is not a Parquet file"):
         read_footer(f"{tmp_path}/y.parquet", 100)
+
+
+@pytest.mark.parametrize("kind", ["length", "zeros", "name", "end"])
+def test_an_error_about_a_damaged_footer_names_the_file(tmp_path: Path, kind: str) -> None:
+    file = write(tmp_path / "x.parquet", pa.table({"a": pa.array([1], pa.int32())}))
+    content = Path(file.path).read_bytes()
+    footer = read_footer(file.path, file.size_bytes)
+    before, after = content[: -8 - len(footer)], content[-8:]
+    damaged = {
+        "length": before + footer + struct.pack("<I", 2**31) + b"PAR1",
+        "zeros": before + bytes(len(footer)) + after,
+        "name": before + footer.replace(b"\x18\x01a", b"\x18\x01\xf5") + after,
+        "end": before + footer[:20] + b"\xff" * (len(footer) - 20) + after,
+    }
+    Path(file.path).write_bytes(damaged[kind])
+    table = Table(1, "u", "main", "t", str(tmp_path), columns_of("a int"), 2)
+    with pytest.raises(LakeError, match=file.path):
+        read_foreign([file], table, Matching())
+    with pytest.raises(LakeError, match=file.path):
+        physical_schemas("t", [DataFile(1, file.path, 1, file.size_bytes, None, 0, 1)])
+    with pytest.raises(LakeError, match=file.path):
+        positions_table(DeleteFile(1, file.path, "parquet", 1, file.size_bytes, None, 1, 1))
 
 
 def test_a_large_footer_is_read_completely(tmp_path: Path) -> None:

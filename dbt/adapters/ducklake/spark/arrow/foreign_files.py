@@ -94,7 +94,7 @@ def read_foreign(files: Sequence[FileToRead], table: Table, matching: Matching) 
     Raises:
         DataError: a field does not fit its column, or a NOT NULL column contains NULL.
         StatementError: columns are missing or extra, or a path lacks a partition key.
-        LakeError: a file is not a Parquet file.
+        LakeError: a file is not a Parquet file, or is damaged.
     """
     return in_parallel(lambda file: _read(file, table, matching), files)
 
@@ -102,9 +102,13 @@ def read_foreign(files: Sequence[FileToRead], table: Table, matching: Matching) 
 def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
     path, size = found.path, found.size_bytes
     footer = read_footer(path, size)
-    metadata = parse_footer(footer)
+    try:
+        metadata = parse_footer(footer)
+        fields, nodes = schema_of(metadata.schema), read_schema(footer).children
+    except (OSError, pa.ArrowException, ValueError) as error:  # PyArrow has one for each kind of damage
+        raise LakeError(f"the footer of {path} cannot be read: {error}") from error
     match = _Match(path, table, matching, metadata)
-    mapping = match.fields(schema_of(metadata.schema), read_schema(footer).children, table.columns, "")
+    mapping = match.fields(fields, nodes, table.columns, "")
     file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(match.stats), mapping=tuple(mapping))
     values = _partition_values(path, table, matching)
     if not matching.hive_partitioning and file.record_count:

@@ -96,7 +96,7 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
                 table = parquet.read(columns=wanted).select(wanted)
     except FileNotFoundError as error:
         raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
-    except (LakeError, pa.ArrowInvalid, OSError) as error:
+    except (LakeError, pa.ArrowException, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the file system failed
             raise
         raise DamagedFileError(file.path, str(error)) from error

@@ -40,13 +40,15 @@ def stored_footer(path: str, size: int, encryption_key: str | None = None) -> by
     """Return what a file of `size` bytes stores of its footer, which is encrypted if the file has a key.
 
     Raises:
-        LakeError: the file is not such a Parquet file.
+        LakeError: the file is not such a Parquet file, or is damaged.
     """
     magic = _MAGIC if encryption_key is None else _ENCRYPTED_MAGIC
     tail = storage.read_range(path, max(0, size - _TAIL), min(size, _TAIL))
     if len(tail) < 12 or tail[-4:] != magic:
         raise LakeError(f"{path} is not {'a' if magic == _MAGIC else 'an encrypted'} Parquet file")
     length = struct.unpack("<I", tail[-8:-4])[0]
+    if length + 8 > size:
+        raise LakeError(f"{path} is damaged: its footer would be longer than the file")
     if length + 8 > len(tail):
         tail = storage.read_range(path, size - length - 8, length + 8)
     return bytes(tail[len(tail) - length - 8 : -8])

@@ -85,7 +85,7 @@ def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
             f"Data file {file.path} of table {table} is missing. Restore it, or remove its rows from the table by an earlier version",
             file.path,
         ) from error
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, ValueError) as error:
         raise LakeError(f"Data file {file.path} of table {table} cannot be read: {error}") from error
 
 
