@@ -12,8 +12,9 @@ from collections.abc import Collection, Sequence
 from ..errors import LakeError, StatementError
 from ..format.objects import Table
 from ..format.paths import WITHOUT_PASSWORD, has_password, is_url, normalize
-from ..spark.arrow.foreign_files import Matching, find_files, read_foreign
+from ..spark.arrow.foreign_files import Matching, read_foreign
 from ..spark.files.footers import FileToRead
+from ..spark.files.patterns import find_files
 from .context import Context
 
 

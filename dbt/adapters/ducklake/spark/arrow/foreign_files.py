@@ -6,8 +6,6 @@ values of the column's type.
 
 from __future__ import annotations
 
-import fnmatch
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +25,6 @@ from ...format.partitioning import TIME_PARTS, bucket_count, key_columns, key_na
 from ...format.row_statistics import stats_of_rows
 from ...format.statistics import Value, decode
 from ...format.types import decimal_parameters
-from ..files import storage
 from ..files.field_ids import Node, read_schema
 from ..files.footer_bytes import parse_footer, read_footer
 from ..files.footer_statistics import column_stats
@@ -61,31 +58,6 @@ class Matching:
     ignore_extra_columns: bool = False
     hive_partitioning: bool = True
     in_zone: Callable[[datetime], datetime] | None = None
-
-
-def find_files(patterns: Sequence[str]) -> list[FileToRead]:
-    """Find files by paths and patterns, each file once, in order; `*`, `?`, `[…]` match parts of a name, `/**/` any directories.
-
-    Raises:
-        LakeError: a path or pattern matches no file.
-    """
-    found: dict[str, int] = {}
-    for pattern in (os.path.abspath(each) if storage.scheme_of(each) == "" else each for each in patterns):
-        files = storage.list_files(_fixed(pattern)) if re.search(r"[*?\[]", pattern) else []
-        wanted = _regex(pattern)
-        matches = {path: size for path, size in files if wanted.fullmatch(path)} or _file(pattern)
-        if not matches:
-            raise LakeError(f"no file is called {pattern}; give the path of a Parquet file, or a pattern such as /data/orders/*.parquet")
-        found.update(matches)
-    return [FileToRead(path, size) for path, size in found.items()]
-
-
-def _file(path: str) -> dict[str, int]:
-    """Return path and size of a file whose name may contain pattern characters; empty if it does not exist."""
-    try:
-        return {path: storage.size(path)}
-    except FileNotFoundError:
-        return {}
 
 
 def read_foreign(files: Sequence[FileToRead], table: Table, matching: Matching) -> list[WrittenFile]:
@@ -346,25 +318,3 @@ def _value(type_name: str, bound: str | None) -> Value | None:
         _, scale = decimal_parameters(type_name) or (38, 0)
         return int(value.scaleb(scale, Context(prec=80)))
     return value
-
-
-def _fixed(pattern: str) -> str:
-    """Return the directory that contains all matches of a pattern."""
-    return re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] or "/"
-
-
-def _regex(pattern: str) -> re.Pattern[str]:
-    """Translate a glob pattern of DuckDB to a regular expression."""
-    parts = {"/**/": "/(?:[^/]+/)*", "/**": "/.*", "**": "[^/]*", "*": "[^/]*", "?": "[^/]"}
-    pieces = re.split(r"(/\*\*/|/\*\*$|\*\*|\*|\?|\[!?\]?[^]]*\])", pattern)
-    return re.compile(
-        "".join(_class(piece) if piece.startswith("[") and piece.endswith("]") else parts.get(piece, re.escape(piece)) for piece in pieces)
-    )
-
-
-def _class(piece: str) -> str:
-    """Translate `[abc]`, `[a-c]` or `[!abc]`, which never match a slash. The end of a range cannot be missing."""
-    if piece.endswith("-]"):
-        return "(?!)"
-    expression = fnmatch.translate(piece).removeprefix("(?s:").rpartition(")")[0]
-    return f"(?!/){expression}"
