@@ -34,7 +34,9 @@ def test_files_are_moved_and_removed(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1")
     storage.move(f"{tmp_path}/a", f"{tmp_path}/new/dir/b")
     assert storage.list_files(str(tmp_path)) == [(f"{tmp_path}/new/dir/b", 1)]
-    storage.remove([f"{tmp_path}/new/dir/b", f"{tmp_path}/never"])
+    os.symlink("../never", f"{tmp_path}/new/dangling")
+    storage.remove([f"{tmp_path}/new/dir/b", f"{tmp_path}/never", f"{tmp_path}/new/dangling"])
+    assert not os.path.lexists(f"{tmp_path}/new/dangling")
     storage.remove_tree(f"{tmp_path}/new/")
     storage.remove_tree(f"{tmp_path}/never")
     assert list(tmp_path.iterdir()) == []

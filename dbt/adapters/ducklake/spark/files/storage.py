@@ -138,7 +138,8 @@ def _remove_one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
 
 def _remove_one(path: str) -> None:
     files, inner = filesystem(path)
-    if files.get_file_info(inner).is_file:
+    is_dangling = is_local(path) and os.path.islink(inner) and not os.path.exists(inner)  # PyArrow sees the target
+    if is_dangling or files.get_file_info(inner).is_file:
         files.delete_file(inner)
 
 
