@@ -19,6 +19,7 @@ from dbt.adapters.ducklake.spark.files.locations import hive_value, manifest_pat
         ("abfss://c@acct.dfs.core.windows.net/x", "abfss://c@acct.dfs.core.windows.net/x", "abfss://c@acct.dfs.core.windows.net/x"),
         ("file:/d/a.parquet", "file:///d/a.parquet", "file:/d/a.parquet"),
         ("file:///d/a.parquet", "file:///d/a.parquet", "file:/d/a.parquet"),
+        ("file://localhost/d/a.parquet", "file:///d/a.parquet", "file:/d/a.parquet"),
     ],
 )
 def test_spellings(path: str, manifest: str, metadata: str) -> None:

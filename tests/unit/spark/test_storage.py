@@ -19,6 +19,7 @@ def test_plain_paths_and_file_urls_are_local_and_unchanged(tmp_path: Path) -> No
     assert storage.size(f"{odd}/f") == 3
     assert storage.size(f"file:{odd}/f") == 3
     assert storage.size(f"file://{odd}/f") == 3
+    assert storage.size(f"file://localhost{odd}/f") == 3
     assert storage.list_files(odd + "/") == [(f"{odd}/f", 3)]
     assert storage.is_local(odd)
 

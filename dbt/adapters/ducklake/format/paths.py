@@ -53,6 +53,13 @@ def is_url(path: str) -> bool:
     return _WITH_SCHEME.match(path) is not None
 
 
+def without_file_scheme(path: str) -> str:
+    """Return the local path of a URL with the scheme `file`, whose host is empty or `localhost`; other paths are unchanged."""
+    if not path.lower().startswith("file:/"):
+        return path
+    return "/" + path[len("file:") :].removeprefix("//localhost/").lstrip("/")
+
+
 def has_password(path: str) -> bool:
     """Whether a string contains a URL with a password or secret key, as in `s3://KEY:SECRET@bucket/`. A colon may also precede a port."""
     return _WITH_PASSWORD.search(path) is not None
@@ -71,8 +78,7 @@ def normalize(path: str) -> str:
     The result has no `.`, `..` or repeated slashes. Local paths become absolute, without a scheme. URLs keep their host, and get the
     store's own name for their scheme.
     """
-    if path.startswith("file:/"):
-        path = "/" + path[len("file:") :].lstrip("/")
+    path = without_file_scheme(path)
     if not is_url(path):
         return os.path.abspath(path)
     scheme, _, rest = path.partition("://")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..catalog.lake import LakeCatalog
-from ..format.paths import normalize
+from ..format.paths import normalize, without_file_scheme
 from ..spark.files.storage import is_local, remove_each
 from .data_path import Owners, write_mark
 
@@ -47,7 +47,7 @@ class CanonicalPaths:
             raise ValueError("a path cannot contain a NUL character")
         if not is_local(path):
             return normalize(path)
-        folder, name = os.path.split(path.removeprefix("file:"))  # not normalized: `..` after a link leads out of the link's target
+        folder, name = os.path.split(without_file_scheme(path))  # not normalized: `..` after a link leads out of the link's target
         if name in {"", ".", ".."}:
             raise ValueError("the path of a file cannot end in a folder")
         if folder not in self._folders:

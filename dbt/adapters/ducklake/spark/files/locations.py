@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from ...format.identifiers import fold
 from ...format.leaf_types import leaf_type
+from ...format.paths import without_file_scheme
 
 SPARK_SCHEMES = {"s3": "s3a", "s3n": "s3a", "gcs": "gs"}
 """DuckDB's scheme → the scheme of Hadoop's connector for the same store."""
@@ -23,12 +24,9 @@ _GLOB = re.compile(r"([\\\[\]{}*?,])")
 
 def spark_path(path: str) -> str:
     """Return the path for Hadoop, not encoded: an absolute `file:///…` for local files, else a URL with Hadoop's scheme."""
-    scheme, separator, rest = path.partition("://")
+    scheme, separator, rest = without_file_scheme(path).partition("://")
     if not separator or not scheme.isalnum():
-        local = path[len("file:") :] if path.startswith("file:/") else path
-        return "file://" + os.path.abspath(local)
-    if scheme.lower() == "file":
-        return "file://" + os.path.abspath(rest)
+        return "file://" + os.path.abspath(without_file_scheme(path))
     return f"{SPARK_SCHEMES.get(scheme.lower(), scheme.lower())}://{rest}"
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from pyarrow import fs
 
+from ...format.paths import without_file_scheme
 from ..session.s3_secrets import S3Secret
 from . import s3
 
@@ -29,10 +30,8 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
             is not percent-decoded.
     """
     scheme = scheme_of(path)
-    if scheme == "":
-        return fs.LocalFileSystem(), path
-    if scheme == "file":
-        return fs.LocalFileSystem(), path[len("file:") :].replace("///", "/", 1)
+    if scheme in {"", "file"}:
+        return fs.LocalFileSystem(), without_file_scheme(path)
     authority, _, inner = path[len(scheme) + len("://") :].partition("/")
     name = _SCHEMES.get(scheme, scheme)
     files, root = _remote(name, authority, s3.secret_of(authority) if name == "s3" else None)
