@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pytest
 
-from dbt.adapters.ducklake.spark.read import positions
+from dbt.adapters.ducklake.errors import DuckLakeError
+from dbt.adapters.ducklake.spark.read import local, positions
 from tests.interop.conftest import Both
 
 CATALOGS = ["sqlite"]
@@ -31,3 +35,21 @@ def test_delete_files_and_inlined_deletes_count(both: Both, monkeypatch: pytest.
     both.spark("UPDATE t SET i = i + 1000 WHERE i BETWEEN 199 AND 202 OR i = 99 OR i BETWEEN 400 AND 401")
     assert both.rows("SELECT i FROM t WHERE i >= 1000") == [(1199,), (1202,), (1401,)]
     both.check_history("t")
+
+
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_the_columns_of_a_delete_file_may_have_other_names(both: Both, monkeypatch: pytest.MonkeyPatch, by_spark: bool) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS i FROM range(9)")
+    both.duckdb("DELETE FROM t WHERE i < 4")
+    (path,) = (row[0] for row in both.duck.execute("SELECT delete_file FROM ducklake_list_files('lake', 't')").fetchall())
+    Path(path).write_bytes(Path(path).read_bytes().replace(b"\x03pos", b"\x03row"))
+    assert pq.read_schema(path).names == ["file_path", "row"]
+    if not by_spark:
+        assert both.rows("SELECT i FROM t WHERE i >= 0") == [(4,), (5,), (6,), (7,), (8,)]
+        return
+    monkeypatch.setattr(local, "MAX_ROWS", -1)
+    for limit in ("MAX_LITERALS", "MAX_BITS", "FETCH_LIMIT"):
+        monkeypatch.setattr(positions, limit, 0)
+    with pytest.raises(DuckLakeError, match="has no column pos"):  # Spark finds a column only by its name
+        both.session.execute("SELECT i FROM t WHERE i >= 0").fetch()

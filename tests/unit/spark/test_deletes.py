@@ -39,7 +39,9 @@ def test_a_later_delete_has_the_snapshot_of_each_position(tmp_path: Path) -> Non
 
 def test_an_entry_without_a_snapshot_counts(tmp_path: Path) -> None:
     path = f"{tmp_path}/x-delete.parquet"
-    table = pa.table({"pos": pa.array([1, 5, 9], pa.int64()), SNAPSHOT_ID_COLUMN: pa.array([None, 5, 9], pa.int64())})
+    table = pa.table(
+        {"file_path": ["x"] * 3, "pos": pa.array([1, 5, 9], pa.int64()), SNAPSHOT_ID_COLUMN: pa.array([None, 5, 9], pa.int64())}
+    )
     pq.write_table(table, path)
     assert positions_table(DeleteFile(1, path, "parquet", 3, 1, None, 3, 7)).column("pos").to_pylist() == [1, 5]
 
@@ -59,7 +61,7 @@ def test_a_file_that_is_not_a_delete_file_is_an_error(tmp_path: Path) -> None:
     import pyarrow as pa
 
     pq.write_table(pa.table({"a": [1]}), f"{tmp_path}/x.parquet")
-    with pytest.raises(LakeError, match="no column pos"):
+    with pytest.raises(LakeError, match="not a delete file, because its columns are a"):
         positions_table(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))
 
 

@@ -94,12 +94,15 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
             with pq.ParquetFile(inner, filesystem=files) as parquet:
                 wanted = _wanted(parquet.schema_arrow.names)
                 table = parquet.read(columns=wanted).select(wanted)
+                if any(not pa.types.is_int64(kind) for kind in table.schema.types):
+                    raise LakeError("it is not a delete file, because its positions or snapshot ids are not numbers of 64 bits")
     except FileNotFoundError as error:
         raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
     except (LakeError, pa.ArrowException, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the file system failed
             raise
         raise DamagedFileError(file.path, str(error)) from error
+    table = table.rename_columns(["pos", *wanted[1:]])
     if len(wanted) == 2:
         since = table.column(1)  # NULL: the snapshot that began the file
         counts = pc.or_kleene(pc.is_null(since), pc.less_equal(since, file.snapshot_limit))
@@ -109,10 +112,16 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
 
 
 def _wanted(names: Sequence[str]) -> list[str]:
-    wanted = [name for name in ("pos", SNAPSHOT_ID_COLUMN) if name in names]
-    if "pos" not in wanted:
-        raise LakeError("it is not a delete file, because it has no column pos")
-    return wanted
+    """Return the names of the columns with the positions and, if the file has them, the snapshot ids.
+
+    As in DuckDB, the positions are the second column, whatever its name.
+
+    Raises:
+        LakeError: it is not a delete file.
+    """
+    if len(names) < 2 or list(names[2:]) not in ([], [SNAPSHOT_ID_COLUMN]):
+        raise LakeError(f"it is not a delete file, because its columns are {', '.join(names)}")
+    return list(names[1:])
 
 
 def write_delete_file(
