@@ -148,10 +148,8 @@ class _Match:
             return MappedField(field.name, column.column_id, tuple(self._children(field, node, column, where)))
         kinds = _kinds(column.type, field.kind)
         if field.kind not in kinds:
-            wanted = " or ".join(kinds) or "no type of added files"
-            raise DataError(
-                f"field {where} of {self.path} is {field.kind}; column {where} of {self._name} is {column.type} and takes {wanted}"
-            )
+            takes = f"takes {' or '.join(kinds)}" if kinds else "files with such a column cannot be added: insert their rows"
+            raise DataError(f"field {where} of {self.path} is {field.kind}; column {where} of {self._name} is {column.type}, and {takes}")
         stats = column_stats(self.metadata, self.leaf, column, {} if leaf_type(column.type).is_float else None)
         if _is_foreign_bound(column.type, field.kind):
             stats = replace(stats, min_value=None, max_value=None)

@@ -82,7 +82,7 @@ def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
         return _footer_schema(file.path, file.size_bytes)
     except FileNotFoundError as error:
         raise MissingFileError(
-            f"Data file {file.path} of table {table} is missing. Restore it, or remove its rows from the table by an earlier version",
+            f"Data file {file.path} of table {table} is missing. Restore it, or roll the table back to a version without it",
             file.path,
         ) from error
     except (OSError, pa.ArrowException, ValueError) as error:
