@@ -165,6 +165,13 @@ def test_the_description_of_a_file_is_correct(tmp_path: Path) -> None:
     assert (f.value_count, f.null_count, f.min_value, f.max_value, f.contains_nan) == (2, 0, "1.0", "1.0", True)
 
 
+def test_every_chunk_of_a_column_is_searched_for_nan(tmp_path: Path) -> None:
+    columns = columns_of("f double", "l array<double>", "g double")
+    parts = [arrow_table([row], columns) for row in ((1.0, [2.0], 3.0), ("nan", [None, "nan"], None), (1.0, None, 4.0))]
+    (file,) = write_arrow(pa.concat_tables(parts), columns, f"{tmp_path}/t/", WriteOptions())
+    assert [each.contains_nan for each in file.column_stats] == [True, True, False]
+
+
 def test_options_are_applied(tmp_path: Path) -> None:
     columns = columns_of("a bigint")
     options = WriteOptions(compression="zstd", compression_level=5, row_group_size=100, parquet_version=2)

@@ -162,16 +162,15 @@ def pieces(table: pa.Table, target_file_size: int) -> list[pa.Table]:
 
 def _nans(table: pa.Table, columns: Sequence[Column]) -> dict[int, bool]:
     """Return column id → whether it contains NaN, for all float leaves, because PyArrow's footer bounds ignore NaN."""
-    found: dict[int, bool] = {}
+    found = {node.column_id: False for column in columns for node in column.walk() if leaf_type(node.type).is_float}
     for column, data in zip(columns, table.columns, strict=True):
-        if any(leaf_type(node.type).is_float for node in column.walk()):
-            _leaf_nans(column, data.combine_chunks(), found)
+        if any(node.column_id in found for node in column.walk()):
+            for chunk in data.chunks:
+                _leaf_nans(column, chunk, found)
     return found
 
 
 def _leaf_nans(column: Column, data: pa.Array, found: dict[int, bool]) -> None:
-    if isinstance(data, pa.ChunkedArray):
-        data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
     match column.type, column.children:
         case "list", (element,):
             _leaf_nans(element, data.flatten(), found)
@@ -182,4 +181,4 @@ def _leaf_nans(column: Column, data: pa.Array, found: dict[int, bool]) -> None:
             for child, array in zip(children, data.flatten(), strict=True):
                 _leaf_nans(child, array, found)
         case name, _ if leaf_type(name).is_float:
-            found[column.column_id] = bool(pc.any(pc.is_nan(data)).as_py())
+            found[column.column_id] |= bool(pc.any(pc.is_nan(data)).as_py())

@@ -41,7 +41,7 @@ def _extents(path: str, columns: Sequence[Column]) -> dict[int, str | None]:
         for group in range(parquet.num_row_groups):
             table = parquet.read_row_group(group, columns=[column.name for column in columns])
             for column in columns:
-                for leaf, values in _geometries(column, table.column(column.name).combine_chunks()):
+                for leaf, values in _geometries(column, table.column(column.name)):
                     known = found.get(leaf.column_id, Extent())
                     found[leaf.column_id] = known.union(_extent(leaf, column, values))
     return {column_id: extent.to_json() for column_id, extent in found.items()}
@@ -56,9 +56,11 @@ def _extent(leaf: Column, column: Column, values: Any) -> Extent:
 
 
 def _geometries(column: Column, data: Any) -> Iterator[tuple[Column, Any]]:
-    """Yield each geometry field of a column, the column itself or a nested field, with all its values."""
-    if isinstance(data, pa.ChunkedArray):
-        data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
+    """Yield each geometry field of a column, the column itself or a nested field, with its values in each chunk."""
+    if isinstance(data, pa.ChunkedArray):  # more than 2 GiB of values do not fit one array
+        for chunk in data.chunks:
+            yield from _geometries(column, chunk)
+        return
     if isinstance(data, pa.ExtensionArray):
         data = data.storage
     match column.type, column.children:
