@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import types as T
 
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError, StatementError
 from dbt.adapters.ducklake.format.files import DataFile, DeleteFile, WriteOptions, WrittenDeleteFile, WrittenFile
@@ -27,6 +28,9 @@ from dbt.adapters.ducklake.spark.files.encrypted_files import write_table
 from dbt.adapters.ducklake.spark.files.encrypted_format import format_of
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema, renumbered
 from dbt.adapters.ducklake.spark.files.footer_bytes import parse_footer, read_footer, replace_footer, stored_footer
+from dbt.adapters.ducklake.spark.files.physical import schema_of
+from dbt.adapters.ducklake.spark.read.encrypted_columns import arrow_schema, select_list
+from dbt.adapters.ducklake.spark.values.types import FIELD_ID
 
 COLUMNS = (Column(7, "id", "int64"), Column(9, "v", "varchar"))
 TABLE = pa.table({"id": pa.array(range(100), pa.int64()), "v": [f"GEHEIM{number}" for number in range(100)]})
@@ -36,6 +40,11 @@ KEY = "c2VjcmV0IHNlY3JldCBzZQ=="
 @pytest.fixture
 def file(tmp_path: Path) -> WrittenFile:
     return write_table(TABLE, COLUMNS, f"{tmp_path}/new folder/file.parquet", WriteOptions(encrypted=True))
+
+
+def read(file: WrittenFile, select: str, schema: pa.Schema) -> pa.Table:
+    found = duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), select)
+    return pa.Table.from_batches(duckdb_files.read_batches(duckdb_files.connect(), found, schema), schema)
 
 
 def test_a_file_is_encrypted_under_a_key_of_its_own(file: WrittenFile, tmp_path: Path) -> None:
@@ -55,6 +64,22 @@ def test_the_footer_has_the_field_ids(file: WrittenFile) -> None:
     assert [(node.name, node.field_id) for node in read_schema(footer).children] == [("id", 7), ("v", 9)]
 
 
+@pytest.mark.parametrize("name", ["e0", "E0"])
+def test_a_map_does_not_take_the_values_of_a_column_that_is_named_like_a_variable(name: str, tmp_path: Path) -> None:
+    entry = [Column(2, "key", "varchar"), Column(3, "value", "int32")]
+    columns = (
+        Column(1, name, "struct", tuple(entry)),
+        Column(4, "m", "map", tuple(replace(each, column_id=each.column_id + 3) for each in entry)),
+    )
+    types = (pa.struct([("key", pa.string()), ("value", pa.int32())]), pa.map_(pa.string(), pa.int32()))
+    rows = pa.table([pa.array([{"key": "other", "value": -1}], types[0]), pa.array([[("a", 1)]], types[1])], names=[name, "m"])
+    file = write_table(rows, columns, f"{tmp_path}/file.parquet", WriteOptions(encrypted=True))
+    schema = schema_of(parse_footer(read_footer(file.path, file.size_bytes, file.encryption_key)).schema)
+    fields = [T.StructField("m", T.MapType(T.StringType(), T.IntegerType()), metadata={FIELD_ID: 4})]
+    found = read(file, select_list(fields, schema), arrow_schema(fields))
+    assert found.column("m").to_pylist() == [[("a", 1)]]
+
+
 def test_a_footer_can_be_replaced(file: WrittenFile) -> None:
     footer = renumbered(read_footer(file.path, file.size_bytes, file.encryption_key), 9, 1_000_000)
     length = replace_footer(file.path, file.size_bytes, file.footer_size, footer, file.encryption_key)
@@ -62,9 +87,8 @@ def test_a_footer_can_be_replaced(file: WrittenFile) -> None:
     assert size - length == file.size_bytes - file.footer_size
     changed = read_schema(read_footer(file.path, size, file.encryption_key))
     assert [node.field_id for node in changed.children] == [7, 1_000_000]
-    found = duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), '"id", "v"')
     schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
-    assert pa.Table.from_batches(duckdb_files.read_batches(duckdb_files.connect(), found, schema)) == TABLE
+    assert read(file, '"id", "v"', schema) == TABLE
 
 
 def test_a_wrong_key_and_a_plain_file_are_errors(file: WrittenFile) -> None:

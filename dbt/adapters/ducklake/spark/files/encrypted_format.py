@@ -59,7 +59,9 @@ def _value(column: Column, sql: str, depth: int) -> str:
         case "list", (element,):
             return f"list_transform({sql}, lambda {item}: {_value(element, item, depth + 1)})"
         case "map", (key, value):
-            pair = f"struct_pack(k := {_value(key, item + '.key', depth + 1)}, v := {_value(value, item + '.value', depth + 1)})"
+            pair = (
+                f"struct_pack(k := {_value(key, _field(item, 'key'), depth + 1)}, v := {_value(value, _field(item, 'value'), depth + 1)})"
+            )
             return f"CASE WHEN {sql} IS NOT NULL THEN map_from_entries(list_transform(map_entries({sql}), lambda {item}: {pair})) END"
     parts = [f"{double_quoted(child.name)} := {_value(child, _field(sql, child.name), depth)}" for child in column.children]
     return f"CASE WHEN {sql} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"

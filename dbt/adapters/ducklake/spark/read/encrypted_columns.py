@@ -101,10 +101,10 @@ def _value(field: FileField, sql: str, wanted: T.DataType, depth: int) -> str:
             return f"list_transform({sql}, lambda {item}: {_value(field.children[0], item, wanted.elementType, depth + 1)})"
         case T.MapType():
             key, value = field.children
-            pair = (
-                f"struct_pack(k := {_value(key, item + '.key', wanted.keyType, depth + 1)}, "
-                f"v := {_value(value, item + '.value', wanted.valueType, depth + 1)})"
-            )
+            # not `e0.key`, which would be the field of a column named e0
+            key_sql = _value(key, f"struct_extract({item}, 'key')", wanted.keyType, depth + 1)
+            value_sql = _value(value, f"struct_extract({item}, 'value')", wanted.valueType, depth + 1)
+            pair = f"struct_pack(k := {key_sql}, v := {value_sql})"
             return f"CASE WHEN {sql} IS NOT NULL THEN map_from_entries(list_transform(map_entries({sql}), lambda {item}: {pair})) END"
     return _leaf(field.kind, sql, wanted)
 
