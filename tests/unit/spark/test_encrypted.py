@@ -28,7 +28,7 @@ from dbt.adapters.ducklake.spark.files.encrypted_files import write_table
 from dbt.adapters.ducklake.spark.files.encrypted_format import format_of
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema, renumbered
 from dbt.adapters.ducklake.spark.files.footer_bytes import parse_footer, read_footer, replace_footer, stored_footer
-from dbt.adapters.ducklake.spark.files.physical import schema_of
+from dbt.adapters.ducklake.spark.files.physical import physical_footers, schema_of
 from dbt.adapters.ducklake.spark.read.encrypted_columns import arrow_schema, select_list
 from dbt.adapters.ducklake.spark.values.types import FIELD_ID
 
@@ -42,9 +42,12 @@ def file(tmp_path: Path) -> WrittenFile:
     return write_table(TABLE, COLUMNS, f"{tmp_path}/new folder/file.parquet", WriteOptions(encrypted=True))
 
 
+def read_request(file: WrittenFile, select: str) -> duckdb_files.FileToRead:
+    return duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), select)
+
+
 def read(file: WrittenFile, select: str, schema: pa.Schema) -> pa.Table:
-    found = duckdb_files.FileToRead(duckdb_files.FileLocation(file.path), base64.b64decode(file.encryption_key or ""), select)
-    return pa.Table.from_batches(duckdb_files.read_batches(duckdb_files.connect(), found, schema), schema)
+    return pa.Table.from_batches(duckdb_files.read_batches(duckdb_files.connect(), read_request(file, select), schema), schema)
 
 
 def test_a_file_is_encrypted_under_a_key_of_its_own(file: WrittenFile, tmp_path: Path) -> None:
@@ -78,6 +81,19 @@ def test_a_map_does_not_take_the_values_of_a_column_that_is_named_like_a_variabl
     fields = [T.StructField("m", T.MapType(T.StringType(), T.IntegerType()), metadata={FIELD_ID: 4})]
     found = read(file, select_list(fields, schema), arrow_schema(fields))
     assert found.column("m").to_pylist() == [[("a", 1)]]
+
+
+def test_row_groups_and_batches_are_limited_by_their_bytes(tmp_path: Path) -> None:
+    rows = pa.table({"id": pa.array(range(1000), pa.int64()), "v": ["x"] * 100 + ["y" * 300_000] * 900})
+    file = write_table(rows, COLUMNS, f"{tmp_path}/file.parquet", WriteOptions(encrypted=True))
+    (footer,) = physical_footers(
+        "t", [DataFile(1, file.path, 1000, file.size_bytes, file.footer_size, 0, 1, encryption_key=file.encryption_key)]
+    )
+    assert 100 < footer.group_rows < 600
+    request = read_request(file, '"id", "v"')._replace(batch_rows=1000)
+    batches = list(duckdb_files.read_batches(duckdb_files.connect(), request, rows.schema))
+    assert max(batch.nbytes for batch in batches) <= duckdb_files.BATCH_BYTES
+    assert pa.Table.from_batches(batches) == rows
 
 
 def test_a_footer_can_be_replaced(file: WrittenFile) -> None:

@@ -363,6 +363,8 @@ Filters = Sequence[ColumnFilter] | Callable[[], Sequence[ColumnFilter]]
 
 ROW_GROUP_ROWS = 122_880
 """DuckDB's default for the maximum number of rows in a row group."""
+ROW_GROUP_BYTES = 128 * 1024 * 1024
+"""Spark's default for the maximum size of a row group in bytes."""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 DuckDB encrypts each part of a file without the additional data that Parquet's specification requires, so that no other library reads it.
 Spark sends the code of this module to its workers (see `workers`), because they may not have dbt-ducklake. So it imports nothing of this
-project, and DuckDB only when a file is opened. Rows pass in batches; DuckDB never writes temporary files. The text of an SQL statement
-contains no key, because DuckDB repeats that text in its errors. A file of an object store is copied, encrypted as it is, by PyArrow: its
-client needs no further package and has the keys that dbt's own process uses.
+project, and DuckDB only when a file is opened. Rows pass in batches of limited size; DuckDB never writes temporary files. The text of an
+SQL statement contains no key, because DuckDB repeats that text in its errors. A file of an object store is copied, encrypted as it is, by
+PyArrow: its client needs no further package and has the keys that dbt's own process uses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import socket
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ KEY_BYTES = 16
 """The length of a new key: AES-128, as the reference implementation chooses it."""
 BATCH_ROWS = 10_000
 """The maximum number of rows that are read at a time."""
+BATCH_BYTES = 32 * 1024 * 1024
+"""The maximum size in bytes of the rows that are read or written at a time, if they are more than one."""
 _COPY_BYTES = 16 * 1024 * 1024
 _ROWS = "rows_to_write"
 
@@ -65,6 +67,8 @@ class FileToRead(NamedTuple):
     """SQL for the columns, over the fields of the file; an empty text for none."""
     constants: tuple[int | str | None, ...] = ()
     """The values of further columns, the same for all rows of the file."""
+    batch_rows: int = BATCH_ROWS
+    """The number of rows that are read at a time; `BATCH_ROWS` at most."""
 
 
 class Format(NamedTuple):
@@ -77,7 +81,7 @@ class Format(NamedTuple):
     options: str
     """Further options of DuckDB's COPY."""
     row_group_size: int
-    row_group_bytes: int | None
+    row_group_bytes: int
     schema: Any
     """The Arrow schema of the rows to write."""
 
@@ -111,6 +115,10 @@ def connect() -> Any:
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
         "temp_directory": "",
+        # With one thread rows keep their order anyway. Without this DuckDB cannot limit row groups by their bytes.
+        "preserve_insertion_order": "false",
+        # Larger values than 2 GiB in a batch are an error without this.
+        "arrow_large_buffer_size": "true",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         # The package manager has verified the extension. DuckDB's check of its signature takes longer than reading a small file.
@@ -161,10 +169,8 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
     )
     with _local_copy(file.location) as path, _errors_of(file.location):
         found = connection.execute(query, {"path": _without_glob(path), "key": file.key})
-        for batch in found.to_arrow_reader(BATCH_ROWS):
-            columns = batch.columns if file.select else []
-            arrays = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else batch
+        for batch in _pieces(found.to_arrow_reader(file.batch_rows)):
+            yield _cast(batch, schema) if file.select else batch
 
 
 @contextlib.contextmanager
@@ -253,21 +259,12 @@ def write_batches(
     import duckdb
 
     names = pa.schema([field.with_name(f"c{number}") for number, field in enumerate(format_.schema)])
-    first = next(batches)
-    rows = format_.row_group_size
-    if format_.row_group_bytes is not None and first.num_rows:
-        rows = max(1, min(rows, int(format_.row_group_bytes * first.num_rows / max(first.nbytes, 1))))
-
-    def renamed() -> Iterator[pa.RecordBatch]:
-        for batch in _chained(first, batches):
-            arrays = [column.cast(field.type) for column, field in zip(batch.columns, names, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=names)
-
     key = os.urandom(KEY_BYTES)
-    connection.register(_ROWS, pa.RecordBatchReader.from_batches(names, renamed()))
+    connection.register(_ROWS, pa.RecordBatchReader.from_batches(names, (_cast(batch, names) for batch in _pieces(batches))))
     statement = (
         f"COPY (SELECT {format_.select} FROM {_ROWS}) TO {_literal(path)} (FORMAT parquet, ENCRYPTION_CONFIG {{footer_key_value: $key}}, "
-        f"FIELD_IDS {format_.field_ids}, ROW_GROUP_SIZE {rows}, {format_.options}, RETURN_STATS, USE_TMP_FILE false)"
+        f"FIELD_IDS {format_.field_ids}, ROW_GROUP_SIZE {format_.row_group_size}, ROW_GROUP_SIZE_BYTES {format_.row_group_bytes}, "
+        f"{format_.options}, RETURN_STATS, USE_TMP_FILE false)"
     )
     try:
         row = connection.execute(statement, {"key": key}).fetchone()
@@ -278,9 +275,19 @@ def write_batches(
     return NewFile(path, b64encode(key).decode(), row[1], row[2], row[3], row[4], keys)
 
 
-def _chained(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from others
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches of at most `BATCH_BYTES` or one row."""
+    for batch in batches:
+        if batch.nbytes <= BATCH_BYTES or batch.num_rows == 1:
+            yield batch
+        else:
+            half = batch.num_rows // 2
+            yield from _pieces((batch.slice(0, half), batch.slice(half)))
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _literal(text: str) -> str:

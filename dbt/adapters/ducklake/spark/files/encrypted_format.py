@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ...errors import StatementError
-from ...format.files import ROW_GROUP_ROWS, WriteOptions
+from ...format.files import ROW_GROUP_BYTES, ROW_GROUP_ROWS, WriteOptions
 from ...format.identifiers import double_quoted, duckdb_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
@@ -36,7 +36,8 @@ def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schem
     select = ", ".join(f"{_value(column, f'c{number}', 0)} AS {double_quoted(column.name)}" for number, column in enumerate(columns))
     ids = ", ".join(f"{duckdb_literal(column.name)}: {_ids(column)}" for column in columns)
     rows = options.row_group_size or ROW_GROUP_ROWS
-    return Format(select, f"{{{ids}}}", duckdb_options(options), rows, options.row_group_size_bytes, schema)
+    size = options.row_group_size_bytes or ROW_GROUP_BYTES  # a row group is in memory until it is complete
+    return Format(select, f"{{{ids}}}", duckdb_options(options), rows, size, schema)
 
 
 def _ids(column: Column) -> str:

@@ -49,6 +49,17 @@ class FileField:
         return field_by_name(self.children, name)
 
 
+@dataclass(frozen=True)
+class PhysicalFooter:
+    """What a scan needs of a file's footer."""
+
+    fields: tuple[FileField, ...]
+    group_rows: int
+    """The number of rows of the largest row group."""
+    row_bytes: float
+    """The size of a row in bytes, not compressed: the average of the row group where it is largest."""
+
+
 def field_by_name(fields: Sequence[FileField], name: str) -> FileField | None:
     """Return the field of that name; an exact match is preferred to one that differs in case."""
     exact = next((field for field in fields if field.name == name), None)
@@ -62,7 +73,12 @@ def field_by_id(fields: Sequence[FileField], field_id: int) -> FileField | None:
 
 
 def physical_schemas(table: str, files: Sequence[DataFile]) -> list[tuple[FileField, ...]]:
-    """Return the schema of each file, in order, read in parallel and cached, because data files never change.
+    """Return the schema of each file, in order; see `physical_footers`."""
+    return [footer.fields for footer in physical_footers(table, files)]
+
+
+def physical_footers(table: str, files: Sequence[DataFile]) -> list[PhysicalFooter]:
+    """Return the footer of each file, in order, read in parallel and cached, because data files never change.
 
     Args:
         table: the table's name, for error messages.
@@ -72,14 +88,14 @@ def physical_schemas(table: str, files: Sequence[DataFile]) -> list[tuple[FileFi
         LakeError: a file that the catalog lists is missing or is not a Parquet file.
     """
     with ThreadPoolExecutor(max_workers=min(THREADS, max(1, len(files)))) as pool:
-        return list(pool.map(lambda file: _schema(table, file), files))
+        return list(pool.map(lambda file: _footer(table, file), files))
 
 
-def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
+def _footer(table: str, file: DataFile) -> PhysicalFooter:
     try:
         if file.encryption_key is not None:
-            return _encrypted_schema(file.path, file.size_bytes, file.encryption_key)
-        return _footer_schema(file.path, file.size_bytes)
+            return _encrypted_footer(file.path, file.size_bytes, file.encryption_key)
+        return _plain_footer(file.path, file.size_bytes)
     except FileNotFoundError as error:
         raise MissingFileError(
             f"Data file {file.path} of table {table} is missing. Restore it, or roll the table back to a version without it",
@@ -90,16 +106,23 @@ def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
 
 
 @lru_cache(maxsize=20_000)
-def _footer_schema(path: str, _size_bytes: int) -> tuple[FileField, ...]:
-    """Read the schema of a file. The size is only part of the cache key: a file replaced by another program is read again."""
+def _plain_footer(path: str, _size_bytes: int) -> PhysicalFooter:
+    """Read the footer of a file. The size is only part of the cache key: a file replaced by another program is read again."""
     files, inner = storage.filesystem(path)
     with files.open_input_file(inner) as source:
-        return schema_of(pq.ParquetFile(source).metadata.schema)
+        return _described(pq.ParquetFile(source).metadata)
 
 
 @lru_cache(maxsize=20_000)
-def _encrypted_schema(path: str, size_bytes: int, encryption_key: str) -> tuple[FileField, ...]:
-    return schema_of(parse_footer(read_footer(path, size_bytes, encryption_key)).schema)
+def _encrypted_footer(path: str, size_bytes: int, encryption_key: str) -> PhysicalFooter:
+    return _described(parse_footer(read_footer(path, size_bytes, encryption_key)))
+
+
+def _described(metadata: pq.FileMetaData) -> PhysicalFooter:
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    rows = max((group.num_rows for group in groups), default=0)
+    row_bytes = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
+    return PhysicalFooter(schema_of(metadata.schema), rows, row_bytes)
 
 
 def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:

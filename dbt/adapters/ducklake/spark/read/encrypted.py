@@ -16,12 +16,12 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from ...format.files import DataFile
 from ..encrypted import worker_tasks
-from ..encrypted.duckdb_files import FileToRead
+from ..encrypted.duckdb_files import BATCH_BYTES, BATCH_ROWS, FileToRead
 from ..encrypted.keys import key_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
 from ..files.encrypted_files import location_of
-from ..files.physical import physical_schemas
+from ..files.physical import physical_footers
 from ..values.conversions import REFUSED
 from .encrypted_columns import arrow_schema, select_list
 from .file_columns import FileValue, is_text
@@ -69,18 +69,19 @@ def read_files(
     """
     announce(spark)
     send_code()
-    schemas = physical_schemas(table, files)
+    footers = physical_footers(table, files)
     left_out = [each for each in fields if each.name in unneeded]
     fields = [each for each in fields if each.name not in unneeded]
-    selects = {schema: select_list(fields, schema) for schema in set(schemas)}
+    selects = {schema: select_list(fields, schema) for schema in {footer.fields for footer in footers}}
     requests = [
         FileToRead(
             location_of(file.path),
             key_of(file.path, file.encryption_key or ""),
-            selects[schema],
+            selects[footer.fields],
             tuple(values[number] for values in columns.values()),
+            max(1, min(BATCH_ROWS, footer.group_rows, int(BATCH_BYTES / max(footer.row_bytes, 1)))),
         )
-        for number, (file, schema) in enumerate(zip(files, schemas, strict=True))
+        for number, (file, footer) in enumerate(zip(files, footers, strict=True))
     ]
     constants = pa.schema([(name, pa.string() if is_text(values) else pa.int64()) for name, values in columns.items()])
     added = [StructField(name, StringType() if is_text(values) else LongType()) for name, values in columns.items()]
