@@ -117,6 +117,19 @@ def test_a_wrong_key_and_a_plain_file_are_errors(file: WrittenFile) -> None:
         read_footer(file.path, 40, file.encryption_key)
 
 
+@pytest.mark.parametrize("part", [0.2, 0.9])
+def test_damage_in_any_row_group_names_the_file(part: float, tmp_path: Path) -> None:
+    rows = pa.table({"id": pa.array(range(50_000), pa.int64()), "v": [os.urandom(20).hex() for _ in range(50_000)]})
+    file = write_table(rows, COLUMNS, f"{tmp_path}/file.parquet", WriteOptions(row_group_size=10_000, encrypted=True))
+    content = bytearray(Path(file.path).read_bytes())
+    content[int(len(content) * part)] ^= 255
+    Path(file.path).write_bytes(content)
+    with pytest.raises(
+        duckdb_files.EncryptedFileError, match=r"file.parquet cannot be read: its key in the catalog is wrong, or the file is"
+    ):
+        read(file, '"id", "v"', rows.schema)
+
+
 @pytest.mark.parametrize("stored", ["", "AAAA", "not base64!", base64.b64encode(bytes(17)).decode()])
 def test_keys_of_a_wrong_form(stored: str) -> None:
     with pytest.raises(LakeError, match="no valid encryption_key for the file f") as error:

@@ -224,12 +224,12 @@ def _scratch_file() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _errors_of(location: FileLocation) -> Iterator[None]:
-    """Name the file in DuckDB's errors, and omit the statement that they repeat."""
+    """Name the file in DuckDB's errors, which PyArrow raises as its own for later batches, and omit the statement that they repeat."""
     import duckdb
 
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError, pa.ArrowException) as error:
         text = str(error).split("\n")[0]
         if "AES tag" in text:
             text = "its key in the catalog is wrong, or the file is damaged"
