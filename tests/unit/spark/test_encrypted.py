@@ -83,6 +83,12 @@ def test_a_map_does_not_take_the_values_of_a_column_that_is_named_like_a_variabl
     assert found.column("m").to_pylist() == [[("a", 1)]]
 
 
+@pytest.mark.parametrize("folder", ["a*", "[a]?", r"a\b", r"a\[b", r"\[a]\*\?"])
+def test_a_path_may_have_the_characters_of_patterns(folder: str, tmp_path: Path) -> None:
+    file = write_table(TABLE, COLUMNS, f"{tmp_path}/{folder}/file.parquet", WriteOptions(encrypted=True))
+    assert read(file, '"id", "v"', TABLE.schema) == TABLE
+
+
 def test_row_groups_and_batches_are_limited_by_their_bytes(tmp_path: Path) -> None:
     rows = pa.table({"id": pa.array(range(1000), pa.int64()), "v": ["x"] * 100 + ["y" * 300_000] * 900})
     file = write_table(rows, COLUMNS, f"{tmp_path}/file.parquet", WriteOptions(encrypted=True))

@@ -175,11 +175,16 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
 
 @contextlib.contextmanager
 def _local_copy(location: FileLocation) -> Iterator[str]:
-    """Yield the local path of an existing file, or of a copy of it for the block."""
+    """Yield the local path of an existing file, or of a copy of it or a link to it for the block."""
     if location.store is None:
         if not os.path.isfile(location.path):
             raise FileNotFoundError(str(location))
-        yield location.path
+        if "\\" not in location.path:
+            yield location.path
+        else:  # no pattern of DuckDB can have both a backslash and another special character
+            with _scratch_file() as link:
+                os.symlink(os.path.abspath(location.path), link)
+                yield link
         return
     with _scratch_file() as local:
         try:
