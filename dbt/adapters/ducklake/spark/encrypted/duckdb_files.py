@@ -201,22 +201,32 @@ def _local_copy(location: FileLocation) -> Iterator[str]:
 def written_to(location: FileLocation) -> Iterator[str]:
     """Yield the local path to which to write a new file; one for an object store is copied there when the block has succeeded.
 
+    After an error no file remains: closing the stream to a store can complete an object that has only a part of the content.
+
     Raises:
         EncryptedFileError: the store refuses the file.
     """
-    if location.store is None:
-        os.makedirs(os.path.dirname(location.path), exist_ok=True)
-        yield location.path
-        return
-    with _scratch_file() as local:
-        yield local
-        try:
-            with open(local, "rb") as source, location.store.open_output_stream(location.path) as target:
-                while content := source.read(_COPY_BYTES):
-                    target.write(content)
-                    target.flush()  # waits for the upload, so that not all of a large file is in memory
-        except OSError as error:
-            raise EncryptedFileError(f"the encrypted file {location} cannot be written: {error}") from None
+    try:
+        if location.store is None:
+            os.makedirs(os.path.dirname(location.path), exist_ok=True)
+            yield location.path
+        else:
+            with _scratch_file() as local:
+                yield local
+                _upload(local, location)
+    except BaseException:
+        location.remove()
+        raise
+
+
+def _upload(local: str, location: FileLocation) -> None:
+    try:
+        with open(local, "rb") as source, location.store.open_output_stream(location.path) as target:
+            while content := source.read(_COPY_BYTES):
+                target.write(content)
+                target.flush()  # waits for the upload, so that not all of a large file is in memory
+    except OSError as error:
+        raise EncryptedFileError(f"the encrypted file {location} cannot be written: {error}") from None
 
 
 @contextlib.contextmanager
