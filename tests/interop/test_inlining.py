@@ -396,6 +396,19 @@ def test_rows_that_duckdb_inlined_keep_their_columns_after_our_next_change(sessi
     assert_kept()
 
 
+def test_a_table_without_inlined_rows_can_be_altered_after_the_first_insert_that_duckdb_inlines(
+    catalog: CatalogUnderTest, session: LakeSession
+) -> None:
+    files_only = connect_duckdb(catalog, data_inlining_row_limit=0)
+    files_only.execute("CREATE TABLE lake.t(a INTEGER)")
+    files_only.close()
+    duck = connect_duckdb(catalog)
+    duck.execute("INSERT INTO lake.t VALUES (1)")  # in a schema version that DuckDB does not record for the table
+    session.execute("ALTER TABLE t ADD COLUMN b INT")
+    assert duck.execute("SELECT * FROM lake.t").fetchall() == [(1, None)]
+    duck.close()
+
+
 # -- flush ---------------------------------------------------------------------------------------------------------------------------
 
 

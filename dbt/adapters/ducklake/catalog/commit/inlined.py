@@ -149,7 +149,7 @@ def alter_data_tables(state: CommitState, table: Table, *, needs_new: bool) -> N
         first = select(func.min(t.snapshot.c.snapshot_id)).where(t.snapshot.c.schema_version >= version)
         # If the version's snapshots have expired, the first one that remains may be of a later version with other columns.
         later = (begin - 1 for known, begin in begins.items() if known > version)
-        begin_snapshot = min(state.connection.execute(first).scalar_one(), *later)
+        begin_snapshot = min((state.connection.execute(first).scalar_one(), *later))
         state.add(t.schema_versions, begin_snapshot=begin_snapshot, schema_version=version, table_id=table.table_id)
     if needs_new and can_inline(state.database.dialect, table.columns) if found else _duckdb_inlines(state, table):
         _create(state, table.table_id, table.columns)
