@@ -247,3 +247,19 @@ def test_a_flush_that_only_moves_inlined_rows_logs_no_delete(place: CatalogPlace
     logged = rows_of(duck, "SELECT changes_made FROM {meta}.ducklake_snapshot_changes ORDER BY snapshot_id DESC LIMIT 1")
     assert logged == [("inline_flush:1",)]
     assert duckdb_on().execute("FROM t ORDER BY a").fetchall() == [(1,), (3,)]
+
+
+@pytest.mark.parametrize("columns", [[f"c{number}" for number in range(350)], ["c0", "xmin"]], ids=["wide", "system column"])
+def test_duckdb_inserts_into_the_right_columns_of_an_altered_table(place: CatalogPlace, duckdb_on: Connect, columns: list[str]) -> None:
+    with session_on(place.lake()) as session:
+        session.execute(f"CREATE TABLE t ({', '.join(f'{name} STRING' for name in [*columns[:1], 'dropped', 'a'])})")
+        duckdb_on().execute("INSERT INTO t VALUES ('x', 'y', 'z')")
+        session.execute(f"ALTER TABLE t ADD COLUMNS ({', '.join(f'{name} STRING' for name in columns[1:])})")
+        session.execute("ALTER TABLE t DROP COLUMN dropped")
+        last = columns[-1]
+        duck = duckdb_on()  # DuckDB reads the options when it attaches a lake
+        duck.execute(f"INSERT INTO t (c0, a, {last}) VALUES ('x2', 'z2', 'last')")
+        assert duck.execute(f"SELECT c0, a, {last} FROM t ORDER BY c0").fetchall() == [("x", "z", None), ("x2", "z2", "last")]
+        if place.path.startswith("postgres") and last == "xmin":
+            with pytest.raises(StatementError, match="cannot be inlined"):
+                session.execute("CALL set_option('data_inlining_row_limit', 5, table_name => 't')")

@@ -21,6 +21,7 @@ from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, Writte
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
 from dbt.adapters.ducklake.format.row_statistics import stats_of_rows
 from tests.catalog_objects import COLUMNS, committed, table_of, view_of
+from tests.places import USUAL_DATABASES
 from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
 
 
@@ -613,7 +614,30 @@ def test_a_column_with_inlined_rows_can_get_a_name_that_the_database_cannot_stor
 
     committed(lake, rename)
     table = table_of(lake.reader())
+    limit = lake.options().at("data_inlining_row_limit", "table", table.table_id)
+    is_postgres = make_url(lake.location.url).get_backend_name() == "postgresql"
+    assert limit == ("0" if name == "xmin" and is_postgres else None), "DuckDB would inline rows by position into the earlier columns"
     if lake.can_inline(table.columns):
         committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(2, "y")], stats))
     rows = [row for inlined in lake.reader().scan_plan(table).inlined for row in inlined.rows]
     assert rows == ([(1, "x"), (2, "y")] if lake.can_inline(table.columns) else [(1, "x")])
+
+
+@pytest.mark.parametrize("place", [*USUAL_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)], indirect=True)
+def test_a_wide_table_gets_an_inlined_data_table_for_duckdb_although_our_rows_are_not_inlined(lake: LakeCatalog) -> None:
+    table = create(lake, columns=columns_of(numbered(500), "varchar"))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table, columns=table.columns[1:])))
+    versions = [version for (version,) in metadata(lake, "SELECT schema_version FROM ducklake_inlined_data_tables")]
+    assert sorted(versions) == ([] if lake.database_kind == "mysql" else [1, 2])
+
+
+@pytest.mark.parametrize("place", [pytest.param("mysql", marks=pytest.mark.mysql)], indirect=True)
+def test_an_alter_creates_no_inlined_data_table_where_duckdb_cannot_insert(lake: LakeCatalog) -> None:
+    create(lake)
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), columns=table_of(tx).columns[1:])))
+    assert metadata(lake, "SELECT count(*) FROM ducklake_inlined_data_tables") == [(1,)]
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [("y",)], (ColumnStats(2),)))
+    assert metadata(lake, "SELECT count(*) FROM ducklake_inlined_data_tables") == [(2,)]
+    rows = [row for inlined in lake.reader().scan_plan(table_of(lake.reader())).inlined for row in inlined.rows]
+    assert rows == [(1, "x"), ("y",)]

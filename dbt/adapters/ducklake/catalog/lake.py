@@ -14,7 +14,7 @@ from ..errors import ConfigurationError
 from ..format.objects import Column, Snapshot, Table
 from ..format.options import DEFAULTS, Options
 from ..format.versions import CURRENT, MergedFile, RewrittenFile
-from .commit.inlined import can_inline_rows
+from .commit.inlined import can_inline_rows, only_duckdb_inlines
 from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
 from .read.history import SnapshotRecord, resolve, snapshot_at, snapshot_records
@@ -321,6 +321,10 @@ class LakeCatalog:
     def can_inline(self, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]] = ()) -> bool:
         """Whether the catalog database can store rows with these columns and values so that DuckDB reads them back."""
         return can_inline_rows(self._database.dialect, columns, rows)
+
+    def only_duckdb_inlines(self, columns: Sequence[Column]) -> bool:
+        """Whether DuckDB would inline rows with these columns although the catalog database cannot store them."""
+        return only_duckdb_inlines(self._database.dialect, columns)
 
     @property
     def maintenance(self) -> Maintenance:

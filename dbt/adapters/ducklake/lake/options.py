@@ -50,7 +50,7 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
         scope = required_schema(context, schema)
     if key.lower() == _INLINING and stored != "0":
         for each in _tables(context, scope):
-            _require_inlinable(each)
+            _require_inlinable(context, each)
     context.transaction.objects.set_option(key.lower(), stored, scope)
 
 
@@ -96,7 +96,12 @@ def _tables(context: Context, scope: Schema | Table | None) -> Iterator[Table]:
                 yield relation
 
 
-def _require_inlinable(table: Table) -> None:
+def _require_inlinable(context: Context, table: Table) -> None:
+    if context.catalog.only_duckdb_inlines(table.columns):
+        raise StatementError(
+            f"rows of {table.schema_name}.{table.name} cannot be inlined: the catalog database cannot have a table with as many columns or "
+            "with these names. Rename or drop columns, or set data_inlining_row_limit to 0 for the table first"
+        )
     taken = next((column.name for column in table.columns if fold(column.name) in RESERVED_NAMES), None)
     if taken is not None:
         raise StatementError(

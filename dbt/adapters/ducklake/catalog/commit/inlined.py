@@ -12,6 +12,7 @@ and the partition spec that the table had at first.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import BigInteger, bindparam, func, select, update
@@ -26,9 +27,9 @@ from ...format.identifiers import fold
 from ...format.inlined import RESERVED_NAMES, base_type
 from ...format.inlined_cells import converted, initial_value
 from ...format.objects import Column, Table
-from ...format.options import DEFAULTS
+from ...format.options import DEFAULTS, StoredOption
 from ..read.column_history import read_history
-from ..staged import StagedRows
+from ..staged import StagedRows, put
 from ..store import tables as t
 from ..store.database import change_with_ids
 from ..store.dialects import CatalogDialect
@@ -39,13 +40,26 @@ from .state import CommitState
 
 
 def can_inline(dialect: CatalogDialect, columns: Sequence[Column]) -> bool:
-    """Whether an inlined-data table can have these columns."""
+    """Whether an inlined-data table can have these columns and store any row of them."""
     return (
-        all(_sql_type(dialect, each) is not None for each in columns)
-        and _is_at_most(len(columns), dialect.max_inlined_columns)
+        _have_types(dialect, columns)
+        and _is_storable(dialect, columns)
         and _is_at_most(sum(map(dialect.inlined_column_bytes, columns)), dialect.max_inlined_row_bytes)
-        and dialect.storable_names([each.name for each in columns])
     )
+
+
+def only_duckdb_inlines(dialect: CatalogDialect, columns: Sequence[Column]) -> bool:
+    """Whether DuckDB would inline rows with these columns although the database cannot have an inlined-data table for them."""
+    return dialect.read_by_duckdb and _have_types(dialect, columns) and not _is_storable(dialect, columns)
+
+
+def _have_types(dialect: CatalogDialect, columns: Iterable[Column]) -> bool:
+    """Whether the types and names allow inlining. DuckDB checks nothing else."""
+    return all(_sql_type(dialect, each) is not None for each in columns)
+
+
+def _is_storable(dialect: CatalogDialect, columns: Sequence[Column]) -> bool:
+    return _is_at_most(len(columns), dialect.max_inlined_columns) and dialect.storable_names([each.name for each in columns])
 
 
 def _is_at_most(number: int, limit: int | None) -> bool:
@@ -124,7 +138,7 @@ def create_data_table(state: CommitState, table: Table) -> None:
         table: the staged definition.
     """
     if _duckdb_inlines(state, table):
-        _create(state, state.catalog_id(table.table_id), table.columns)
+        _create_for_duckdb(state, table)
 
 
 def alter_data_tables(state: CommitState, table: Table, *, needs_new: bool) -> None:
@@ -132,8 +146,8 @@ def alter_data_tables(state: CommitState, table: Table, *, needs_new: bool) -> N
 
     DuckDB may create an inlined-data table in a new schema version without recording that version for its table. After a later change of
     the table it would read the rows with the columns of an earlier version, so the version is recorded here. It also inserts by position
-    into the newest table without checking its columns, and flushes it with the partition spec of its version. So new columns and keys get
-    a new one, if they can be inlined.
+    into the newest table without checking its columns, and flushes it with the spec that the table had in the inlined-data table's schema
+    version. So new columns and keys get a new one, if they can be inlined.
 
     Args:
         state: the attempt to commit.
@@ -141,6 +155,8 @@ def alter_data_tables(state: CommitState, table: Table, *, needs_new: bool) -> N
         needs_new: whether the newest inlined-data table must not get more rows: the columns by position or the partition keys changed, or
             the table was renamed, as in the reference implementation.
     """
+    if not state.database.dialect.read_by_duckdb:
+        return
     found = registered(state.connection, table.table_id)
     versions = t.schema_versions.c
     stored = select(versions.schema_version, versions.begin_snapshot).where(versions.table_id == table.table_id)
@@ -151,19 +167,27 @@ def alter_data_tables(state: CommitState, table: Table, *, needs_new: bool) -> N
         later = (begin - 1 for known, begin in begins.items() if known > version)
         begin_snapshot = min((state.connection.execute(first).scalar_one(), *later))
         state.add(t.schema_versions, begin_snapshot=begin_snapshot, schema_version=version, table_id=table.table_id)
-    if needs_new and can_inline(state.database.dialect, table.columns) if found else _duckdb_inlines(state, table):
-        _create(state, table.table_id, table.columns)
+    if needs_new if found else _duckdb_inlines(state, table):
+        _create_for_duckdb(state, table)
 
 
 def _duckdb_inlines(state: CommitState, table: Table) -> bool:
-    """Whether DuckDB with its default settings inlines rows of a table. The limit of our own profile is not DuckDB's."""
-    dialect = state.database.dialect
-    if not dialect.read_by_duckdb or not can_inline(dialect, table.columns):
-        return False
+    """Whether the limit lets DuckDB with its default settings inline rows of a table. The limit of our own profile is not DuckDB's."""
     options = stored_options(state).with_rows(state.staged.options.values())
     schema_id = state.schema_named(table.schema_name).schema_id
     default = int(DEFAULTS["data_inlining_row_limit"])
     return options.inlining_row_limit(default, schema_id=schema_id, table_id=table.table_id) > 0
+
+
+def _create_for_duckdb(state: CommitState, table: Table) -> None:
+    """Create the inlined-data table for DuckDB's next insert, or turn inlining off for the table if the database cannot create it."""
+    dialect = state.database.dialect
+    if only_duckdb_inlines(dialect, table.columns):
+        option = StoredOption("data_inlining_row_limit", "0", "table", table.table_id)
+        staged = put(state.staged.options, (option.key, option.scope, option.scope_id), option)
+        state.staged = replace(state.staged, options=staged)
+    elif dialect.read_by_duckdb and _have_types(dialect, table.columns):
+        _create(state, state.catalog_id(table.table_id), table.columns)
 
 
 def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None = None) -> int:

@@ -211,7 +211,8 @@ class CatalogDialect:
     """The maximum number of a table's columns in an inlined-data table; None if there is no limit, or another limit is reached first."""
 
     max_inlined_row_bytes: int | None = None
-    """The maximum of the sum of `inlined_column_bytes`, if the database limits the part of a row that is in one page."""
+    """The maximum of the sum of `inlined_column_bytes`, if the database limits the part of a row that is in one page. DuckDB does not know
+    it: PostgreSQL creates a table with more, and only rows that are too large are errors."""
 
     inlined_column_bytes: Callable[[Column], int] = no_bytes
     """The largest number of bytes of a column's values that cannot be stored outside a row's page."""

@@ -166,8 +166,8 @@ POSTGRES = CatalogDialect(
     ordered_text=_ordered_text,
     max_identifier_bytes=63,
     storable_names=_storable_names,
-    # A row has 8160 bytes, of which up to 250 are the header with its null bitmap and the 3 columns of an inlined-data table. The limit of
-    # 1600 columns is never reached.
+    max_inlined_columns=1597,  # a table has up to 1600, and an inlined-data table has 3 columns of its own
+    # A row has 8160 bytes, of which up to 250 are the header with its null bitmap and the 3 columns of an inlined-data table.
     max_inlined_row_bytes=7900,
     inlined_column_bytes=_column_bytes,
     clock=func.clock_timestamp(),
