@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from dbt.adapters.ducklake.catalog.commit import rows
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.read import column_history, flush_plan, row_state
+from dbt.adapters.ducklake.catalog.maintenance import expiry, maintenance
+from dbt.adapters.ducklake.catalog.read import column_history, flush_plan, row_state, table_metrics
 from dbt.adapters.ducklake.catalog.staged import Flush
 from dbt.adapters.ducklake.catalog.store.inlined import registered
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
+from dbt.adapters.ducklake.errors import ConflictError, EngineError, NotFoundError
 from dbt.adapters.ducklake.format.files import ColumnStats
-from dbt.adapters.ducklake.format.objects import Column
+from dbt.adapters.ducklake.format.objects import Column, Schema
 from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace
 from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
@@ -155,6 +157,89 @@ def test_an_inlined_data_table_that_a_flush_drops_during_a_read(
         monkeypatch.setattr(module, "registered", flush_first)
     read(begun)
     assert lake.latest().snapshot_id == expected.snapshot_id + 1
+
+
+@pytest.mark.parametrize("place", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+@pytest.mark.parametrize(
+    ("module", "act"),
+    [
+        (table_metrics, lambda lake: lake.table_log(table_of(lake.reader()), lake.latest())),
+        (rows, lambda lake: committed(lake, lambda tx: tx.rows.truncate(table_of(tx)))),
+        (expiry, drop),
+    ],
+    ids=["history", "truncate", "expiry"],
+)
+def test_an_inlined_data_table_that_duckdb_drops_after_its_commit(
+    lake: LakeCatalog, module: Any, act: Callable[[LakeCatalog], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB does not exclude other writers meanwhile."""
+    with_two_inlined_data_tables(lake)
+    lake.table_log(table_of(lake.reader()), lake.latest())
+
+    def drop_first(connection: Connection, table_id: int) -> list[tuple[str, int]]:
+        found = registered(connection, table_id)
+        monkeypatch.undo()
+        change(lake, f"DELETE FROM ducklake_inlined_data_tables WHERE table_name = '{found[0][0]}'")
+        change(lake, f"DROP TABLE {found[0][0]}")
+        return found
+
+    monkeypatch.setattr(module, "registered", drop_first)
+    act(lake)
+    assert module.registered is registered, "the table was dropped"
+
+
+def test_an_inlined_data_table_that_is_missing_is_named_by_the_error(lake: LakeCatalog) -> None:
+    create(lake)
+    committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
+    change(lake, "DROP TABLE ducklake_inlined_data_1_1" if lake.database_kind != "mysql" else "DROP TABLE ducklake_inlined_data_1_2")
+    with pytest.raises(EngineError, match="ducklake_inlined_data_1_"):
+        committed(lake, lambda tx: tx.rows.truncate(table_of(tx), has_rows=True))
+
+
+def schema_of(tx: Transaction) -> Schema:
+    schema = tx.schema("s")
+    assert schema is not None
+    return schema
+
+
+def test_an_expiry_drops_many_inlined_data_tables_in_several_transactions(lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry, "_DROPPED_TABLES", 2)
+    committed(lake, lambda tx: tx.objects.new_schema("s"))
+
+    def create_filled(tx: Transaction) -> None:
+        for number in range(5):
+            table = tx.objects.new_table(schema_of(tx), f"t{number}", COLUMNS)
+            tx.rows.add_inlined(table, [(1, "x")], (ColumnStats(1), ColumnStats(2)))
+            tx.rows.add_files(table, [file_of(table)])
+
+    committed(lake, create_filled)
+
+    def drop_all(tx: Transaction) -> None:
+        for number in range(5):
+            tx.objects.drop_table(table_of(tx, f"t{number}", "s"))
+
+    committed(lake, drop_all)
+    committed(lake, lambda tx: tx.objects.drop_schema(schema_of(tx)))
+    original = expiry.expire
+    calls: list[Any] = []
+
+    def interrupted(*arguments: Any) -> bool:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(maintenance, "expire", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        expire(lake)
+    assert metadata(lake, "SELECT count(*) FROM ducklake_table") == [(3,)]
+    assert len(lake.maintenance.known_files()) == 5
+    expire(lake)  # no snapshot is left to expire
+    assert len(calls) == 4
+    for name in ("ducklake_table", "ducklake_inlined_data_tables", "ducklake_data_file"):
+        assert metadata(lake, f"SELECT count(*) FROM {name}") == [(0,)], name
+    assert metadata(lake, "SELECT schema_name FROM ducklake_schema") == [("main",)]
+    assert len(lake.maintenance.scheduled(None)) == 5
 
 
 def test_a_flush_drops_the_emptied_inlined_data_tables_of_the_whole_lake(lake: LakeCatalog) -> None:

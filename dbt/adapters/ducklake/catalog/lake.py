@@ -256,8 +256,7 @@ class LakeCatalog:
         """Return at most `limit` snapshots up to `until` that changed a table, newest first; none if the table is not committed."""
         if table.table_id < 0:
             return []
-        with self._database.reading() as connection:
-            return read_table_log(connection, table.table_id, until.snapshot_id, limit)
+        return self._database.read_plan(lambda connection: read_table_log(connection, table.table_id, until.snapshot_id, limit))
 
     def creation_time(self, table: Table) -> datetime | None:
         """Return when a table was created; None if it is not committed, or if the snapshot that created it has expired."""

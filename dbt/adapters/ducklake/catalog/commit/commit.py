@@ -24,7 +24,7 @@ from ..read.history import latest_snapshot
 from ..read.reader import DefinitionCache, SnapshotReader
 from ..staged import CommitMessage, Staged, StagedDeleteFile
 from ..store import tables as t
-from ..store.database import ConcurrentWriteError
+from ..store.database import ConcurrentWriteError, repeat_if_stale
 from ..store.retries import RetrySettings
 from .conflicts import require_no_conflict
 from .objects import write_objects
@@ -72,8 +72,9 @@ def commit(
         StatementError: the lake requires a commit message and none was set.
         EngineError: the database failed.
     """
+    attempt = partial(_attempt, cache, base, next_row_ids, progress)
     try:
-        return retry.policy(ConcurrentWriteError)(_attempt, cache, base, next_row_ids, progress)
+        return retry.policy(ConcurrentWriteError)(lambda: repeat_if_stale(attempt))
     except ConcurrentWriteError as reason:
         raise ConflictError(
             f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "

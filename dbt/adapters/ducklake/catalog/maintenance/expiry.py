@@ -30,6 +30,9 @@ _OF_TABLES = (
 """The metadata tables whose rows are removed with their table, by table id."""
 _OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
 """The metadata tables whose rows are removed with their data file."""
+_DROPPED_TABLES = 200
+"""After how many dropped inlined tables an expiry continues in another transaction. PostgreSQL limits the locks of all transactions, and
+each drop takes several."""
 
 
 def expirable(connection: Connection, versions: Collection[int] | None, older_than: datetime | None) -> list[SnapshotRecord]:
@@ -47,25 +50,45 @@ def expirable(connection: Connection, versions: Collection[int] | None, older_th
     return [record for record in records if record.snapshot.snapshot_id in wanted]
 
 
-def expire(connection: Connection, data_path: str, snapshot_ids: Collection[int]) -> None:
-    """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction."""
+def expire(connection: Connection, data_path: str, snapshot_ids: Collection[int]) -> bool:
+    """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction.
+
+    Returns:
+        Whether rows of tables that are out of reach remain, because they have too many inlined tables for one transaction. To remove them,
+        this must be called again in another transaction, without snapshots.
+    """
     for source in (t.snapshot, t.snapshot_changes):
         change_with_ids(connection, delete(source), source.c.snapshot_id, snapshot_ids)
     directories = table_directories(connection, data_path)
-    tables = _tables_out_of_reach(connection)
+    out_of_reach = tables_out_of_reach(connection)
+    tables = _without_inlined_tables(connection, out_of_reach)
     _schedule_files(connection, data_path, directories, tables)
-    for table_id in tables:
-        for name, _ in registered(connection, table_id):
-            drop_table(connection, name)
-        if find_delete_table(connection, table_id) is not None:
-            drop_table(connection, delete_table_name(table_id))
     for source in _OF_TABLES:
         change_with_ids(connection, delete(source), source.c.table_id, tables)
+    if len(tables) < len(out_of_reach):  # their schemas may be out of reach too, but are still needed for the paths of the tables
+        return True
     for source in (t.schema, t.view, t.tag, t.column_tag, t.macro):
         connection.execute(delete(source).where(_out_of_reach(source)))
     for source in (t.macro_impl, t.macro_parameters):
         connection.execute(delete(source).where(source.c.macro_id.not_in(select(t.macro.c.macro_id))))
     connection.execute(delete(t.name_mapping).where(t.name_mapping.c.mapping_id.not_in(select(t.column_mapping.c.mapping_id))))
+    return False
+
+
+def _without_inlined_tables(connection: Connection, tables: Collection[int]) -> list[int]:
+    """Drop the inlined-data and inlined-delete tables of as many tables as one transaction can, and return the ids of these tables."""
+    done, dropped = [], 0
+    for table_id in tables:
+        if dropped >= _DROPPED_TABLES:
+            break
+        names = [name for name, _ in registered(connection, table_id)]
+        if find_delete_table(connection, table_id) is not None:
+            names.append(delete_table_name(table_id))
+        for name in names:
+            drop_table(connection, name)
+        done.append(table_id)
+        dropped += len(names)
+    return done
 
 
 def _out_of_reach(source: MetadataTable) -> ColumnElement[bool]:
@@ -75,7 +98,7 @@ def _out_of_reach(source: MetadataTable) -> ColumnElement[bool]:
     return source.c.end_snapshot.is_not(None) & ~seen
 
 
-def _tables_out_of_reach(connection: Connection) -> list[int]:
+def tables_out_of_reach(connection: Connection) -> list[int]:
     """Return the ids of tables whose catalog rows are all out of reach."""
     source = t.table
     lost: set[int] = set(connection.scalars(select(source.c.table_id).where(_out_of_reach(source))))

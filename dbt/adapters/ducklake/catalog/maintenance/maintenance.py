@@ -17,11 +17,11 @@ from ...errors import ConflictError
 from ...format.paths import resolve
 from ..read.history import SnapshotRecord
 from ..store import tables as t
-from ..store.database import ConcurrentWriteError, Database
+from ..store.database import ConcurrentWriteError, Database, repeat_if_stale
 from ..store.known_files import registered_files, scheduled_paths, schema_directories
 from ..store.retries import RetrySettings
 from ..store.row_rules import checked
-from .expiry import expirable, expire
+from .expiry import expirable, expire, tables_out_of_reach
 
 T = TypeVar("T")
 
@@ -49,14 +49,17 @@ class Maintenance:
             ConflictError: other writers kept the catalog busy.
         """
 
-        def work(connection: Connection) -> list[SnapshotRecord]:
+        def work(connection: Connection) -> tuple[list[SnapshotRecord], bool]:
             records = expirable(connection, versions, older_than)
-            if records:
-                expire(connection, self.data_path, [record.snapshot.snapshot_id for record in records])
-            return records
+            if not records and not tables_out_of_reach(connection):  # an expiry that did not finish leaves some
+                return records, False
+            return records, expire(connection, self.data_path, [record.snapshot.snapshot_id for record in records])
 
         if not dry_run:
-            return self._write(work)
+            records, remain = self._write(work)
+            while remain:
+                remain = self._write(lambda connection: expire(connection, self.data_path, ()))
+            return records
         with self.database.reading() as connection:
             return expirable(connection, versions, older_than)
 
@@ -128,7 +131,7 @@ class Maintenance:
                 return work(connection)
 
         try:
-            return self.retry.policy(ConcurrentWriteError)(attempt)
+            return self.retry.policy(ConcurrentWriteError)(lambda: repeat_if_stale(attempt))
         except ConcurrentWriteError as error:
             raise ConflictError(f"other writers kept the catalog busy ({error}); nothing was changed, so run it again") from error
 

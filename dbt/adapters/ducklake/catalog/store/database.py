@@ -32,7 +32,7 @@ _CACHED_STATEMENTS = 200
 
 
 _STALE_READS = RetrySettings(max_retry_count=4, wait_ms=0)
-"""How often `read_plan` begins a new transaction. It does not wait: the new one sees the change that made the earlier one stale."""
+"""How often a transaction is repeated after a `StaleReadError`. It does not wait: the new one sees the change that the earlier missed."""
 
 BATCH_SIZE = 500
 """The maximum number of ids in one IN list, below every driver's limit on parameters."""
@@ -43,7 +43,10 @@ class ConcurrentWriteError(Exception):
 
 
 class StaleReadError(EngineError):
-    """A table that a reading transaction reads was dropped meanwhile; a new transaction may succeed."""
+    """An inlined-data table that a transaction uses was dropped meanwhile; a new transaction may succeed.
+
+    It may also be a writing transaction: DuckDB drops empty inlined-data tables after its commit, when it no longer excludes other writers.
+    """
 
 
 class ReadOnlyDatabaseError(EngineError):
@@ -164,7 +167,7 @@ class Database:
             with self.reading() as connection:
                 return work(connection)
 
-        return _STALE_READS.policy(StaleReadError)(attempt)
+        return repeat_if_stale(attempt)
 
     @contextmanager
     def _read_transaction(self, **options: bool) -> Iterator[Connection]:
@@ -189,6 +192,7 @@ class Database:
 
         Raises:
             ConcurrentWriteError: a concurrent writer interfered; retry.
+            StaleReadError: an inlined-data table was dropped meanwhile; retry.
             EngineError: the database failed.
             LakeError: the lake has an older format.
         """
@@ -270,6 +274,11 @@ class Database:
             raise kind(f"the catalog database {self.location} failed: {str(cause).strip()}{hint}") from error
         except sa_exc.SQLAlchemyError as error:
             raise EngineError(f"the catalog database {self.location} failed: {error}") from error
+
+
+def repeat_if_stale(work: Callable[[], T]) -> T:
+    """Call `work`, which uses a transaction of its own, and return its result; after a `StaleReadError`, call it again."""
+    return _STALE_READS.policy(StaleReadError)(work)
 
 
 def batches(items: Iterable[T], size: int = BATCH_SIZE) -> Iterator[Sequence[T]]:
