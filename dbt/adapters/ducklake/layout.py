@@ -225,7 +225,7 @@ def unset_action(names: Iterable[str]) -> list[str]:
 
 
 def _recorded(table: Table) -> set[str]:
-    """Return the names in the property `dbt.configured`; an earlier version wrote those of options in any case."""
+    """Return the names in the property `dbt.configured`; an earlier version wrote those of options in upper or lower case."""
     names = json.loads(_property(table, CONFIGURED) or "[]")
     prefix = "properties."
     return {prefix + _property_name(name.removeprefix(prefix)) if name.startswith(prefix) else name for name in names}

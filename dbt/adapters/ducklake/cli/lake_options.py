@@ -136,7 +136,6 @@ def _found_target(profile: str | None, target: str | None, profiles_dir: str | N
     if not raw:
         raise InputError(f"no lake: give --lake PATH_OR_URL, or --profiles-dir with a profiles.yml; {folder} has none")
     set_invocation_context(os.environ)
-    set_invocation_context(os.environ)
     name = profile or _project_profile(project_dir) or (next(iter(raw)) if len(raw) == 1 else None)
     if name is None:
         raise InputError(f"{folder}/profiles.yml has several profiles: give --profile with one of {', '.join(raw)}")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from ..errors import LakeError, StatementError
+from .default_texts import blob_text
 from .identifiers import backquoted, fold
 from .leaf_types import Encoding, leaf_type
 from .objects import Column, PartitionField
@@ -137,11 +138,6 @@ def time_part(type_name: str, transform: str, value: Value | None) -> str | None
     if transform == "year" and type_name == "timestamptz" and part <= 0:
         part = 1 - part  # the reference implementation uses the year within the era, BC or AD
     return str(part)
-
-
-def blob_text(value: bytes) -> str:
-    r"""Return DuckDB's text of a blob: printable ASCII unchanged, every other byte as `\xAB`."""
-    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b"\\'\"" else f"\\x{byte:02X}" for byte in value)
 
 
 def directory(names: Sequence[str], values: Sequence[str | None]) -> str:

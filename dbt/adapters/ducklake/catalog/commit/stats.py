@@ -167,7 +167,8 @@ def _write_columns(
 def _before(row: Any, leaf: Column, stats: TableStats, *, without_rows: bool) -> ColumnStats | None:
     """Return the statistics of a column's existing rows; None if they are unknown.
 
-    A column that is added to a table with rows has none: DuckDB, too, stores no row for it, and would take one for all of the table's rows.
+    A column that is added to a table with rows has none: DuckDB, too, stores no row for it, and would take a row for the statistics of all
+    rows of the table.
 
     Args:
         row: the stored statistics, or None.

@@ -70,7 +70,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
                 file.path,
                 file.record_count,
                 file.size_bytes,
-                file.footer_size or 0,  # restoring sets the path and both sizes
+                file.footer_size or 0,  # restoring sets the path, the file size and the footer size
                 tuple(stats.get(file.data_file_id, ())),
                 tuple(partition_values.get(file.data_file_id, ())),
                 mapping=file.mapping,
