@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -17,7 +18,9 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
 from dbt.adapters.ducklake.format.files import MappedField
+from dbt.adapters.ducklake.lake.add_files import _require_new
 from dbt.adapters.ducklake.session import connect
+from dbt.adapters.ducklake.spark.files.footers import FileToRead
 from tests.catalog_objects import committed, table_of
 from tests.unit.catalog.conftest import create, file_of
 
@@ -76,6 +79,37 @@ def test_a_file_that_was_added_by_the_name_of_a_link_cannot_be_added_again(tmp_p
         for name in ("link", "real"):
             with pytest.raises(LakeError, match=rf"{name}\.parquet is already a file of this lake"):
                 session.execute(f"CALL add_data_files('t', '{tmp_path}/{name}.parquet')")
+
+
+def test_a_clone_of_a_file_that_was_added_by_the_name_of_a_link_is_known_by_the_name_of_the_file(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), tmp_path / "real.parquet")
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "real.parquet")
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as session:
+        session.execute("CREATE TABLE t (a INT)")
+        session.execute(f"CALL add_data_files('t', '{tmp_path}/link.parquet')")
+        session.execute("CALL clone(table_name => 't', into => 'main.u')")
+        session.execute("DROP TABLE t")
+        session.execute("CALL expire_snapshots(older_than => TIMESTAMP '2999-01-01')")
+        with pytest.raises(LakeError, match=r"real\.parquet is already a file of this lake"):
+            session.execute(f"CALL add_data_files('u', '{tmp_path}/real.parquet')")
+
+
+def test_only_added_files_are_examined_for_links(lake: LakeCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(lake)
+    committed(lake, lambda tx: tx.rows.add_files(table_of(tx), [file_of(table_of(tx)) for _ in range(3)]))
+    committed(lake, adds(f"{tmp_path}/added.parquet"))
+    examined: list[str] = []
+
+    def islink(path: str) -> bool:
+        examined.append(path)
+        return False
+
+    monkeypatch.setattr(os.path, "islink", islink)
+    maintenance = lake.maintenance
+    new = FileToRead(f"{tmp_path}/new.parquet", 0)
+    _require_new([new], maintenance.known_files(), maintenance.added_files())
+    assert len(maintenance.known_files()) == 4
+    assert examined == [f"{tmp_path}/added.parquet"]
 
 
 @pytest.mark.parametrize(("nanos", "has_bounds"), [(1400, False), (1000, True)])

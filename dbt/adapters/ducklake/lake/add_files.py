@@ -45,21 +45,29 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
     if any(has_password(pattern) for pattern in patterns):
         raise StatementError(f"the path of a file contains a password or a secret key; {WITHOUT_PASSWORD}")
     found = find_files(patterns)
-    _require_new(found, [*context.catalog.maintenance.known_files(), *context.transaction.staged.written()])
+    staged = context.transaction.staged.written()
+    maintenance = context.catalog.maintenance
+    _require_new(found, maintenance.known_files().union(staged), maintenance.added_files().union(staged))
     files = [file for file in read_foreign(found, table, matching) if file.record_count]
     context.transaction.rows.add_files(table, files)
     return [file.path for file in files]
 
 
-def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
+def _require_new(found: Sequence[FileToRead], known: Collection[str], perhaps_links: Collection[str]) -> None:
     """Require that no file is already in the lake or found twice, even under different paths.
+
+    Args:
+        found: the files to add.
+        known: the paths of all files of the lake.
+        perhaps_links: those that may be symbolic links. To find out takes a system call for each.
 
     Raises:
         LakeError: a file is in the lake, or is named twice.
     """
     real_paths = [_real_path(file.path) for file in found]
     names = {path.rpartition("/")[2] for path in (*real_paths, *(file.path for file in found))}
-    taken = {_real_path(path) for path in known if path.rpartition("/")[2] in names or _is_link(path)}
+    taken = {_real_path(path) for path in known if path.rpartition("/")[2] in names}
+    taken |= {_real_path(path) for path in perhaps_links if _is_link(path)}
     for file, path in zip(found, real_paths, strict=True):
         if path in taken:
             raise LakeError(

@@ -18,7 +18,7 @@ from ...format.paths import resolve
 from ..read.history import SnapshotRecord
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError, Database, repeat_if_stale
-from ..store.known_files import registered_files, scheduled_paths, schema_directories
+from ..store.known_files import added_files, registered_files, scheduled_paths, schema_directories
 from ..store.retries import RetrySettings
 from ..store.row_rules import checked
 from .expiry import expirable, expire, tables_out_of_reach
@@ -107,6 +107,10 @@ class Maintenance:
         """Return the paths of the files that some snapshot reads or that are scheduled for deletion."""
         # In this order: if a file becomes scheduled between the two reads, the other order would miss it.
         return self.needed_files() | self._paths(scheduled_paths)
+
+    def added_files(self) -> set[str]:
+        """Return the paths of the data files that another program wrote, and of copies of them. Only these can be symbolic links."""
+        return self._paths(added_files)
 
     def schema_directories(self) -> set[str]:
         """Return the directories of all schemas in the catalog, including ended ones."""

@@ -58,6 +58,16 @@ def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
                 yield resolve(directories.get(row.table_id, data_path), row.path, row.path_is_relative)
 
 
+def added_files(connection: Connection, data_path: str) -> Iterator[str]:
+    """Yield the paths of registered data files that another program wrote, and of copies of them: the files with a name mapping."""
+    source = t.data_file
+    columns = source.c.data_file_id, source.c.table_id, source.c.path, source.c.path_is_relative
+    rows = connection.execute(select(*columns).where(source.c.mapping_id.is_not(None))).all()
+    directories = table_directories(connection, data_path) if rows else {}
+    for row in checked(source, rows):
+        yield resolve(directories.get(row.table_id, data_path), row.path, row.path_is_relative)
+
+
 def scheduled_paths(connection: Connection, data_path: str) -> Iterator[str]:
     """Yield the paths of all files that are scheduled for deletion."""
     source = t.files_scheduled_for_deletion
