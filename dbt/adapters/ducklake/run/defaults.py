@@ -100,7 +100,7 @@ def _is_shared(env: Environment, column: Column, type_: DataType, text: str) -> 
     try:
         own, wanted = (field.dataType for field in env.analyzed(references(f"SELECT {text}, try_cast({text} AS {kind})")).schema)
         frame = env.analyzed(references(f"SELECT CAST({text} AS {kind})"))
-        differs = not is_connect(frame.sparkSession) and first_difference(frame, from_spark=True) is not None
+        differs = not is_connect(frame.sparkSession) and first_difference(frame, (), from_spark=True) is not None
     except Exception as error:
         raise _misfit(column, type_, text, error) from error
     return not differs and not (isinstance(own, FractionalType) and isinstance(wanted, IntegralType))
