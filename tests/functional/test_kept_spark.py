@@ -85,6 +85,8 @@ import threading
 from pyspark.sql.functions import udf
 threading.Thread(target=lambda: session.range(1).select(udf(lambda i: __import__("time").sleep(60), "int")("id")).collect(), daemon=True).start()
 """
+CANCEL = "with runtime.scope(session, 'group', '') as scope:\n    scope.cancel()\n"
+COUNT = "with runtime.scope(session, 'group', ''):\n    print(session.range(3).count())\n"
 STOP = "runtime.application.base.stop()\n"
 
 
@@ -145,6 +147,13 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
     await_true(lambda: has_ended(found[0]))
     assert not list(folder().glob("*.socket"))
     await_true(lambda: not temporary_folders(cache))  # the keeper removes them after the end of Spark
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("cache")
+def test_a_cancelled_statement_cancels_none_of_a_later_command() -> None:
+    (pid,) = run(CANCEL)
+    assert run(COUNT) == [pid, "3"]
 
 
 @pytest.mark.nightly

@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import logging
 import threading
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
@@ -25,12 +26,14 @@ INTERRUPT_SECONDS = 0.5
 
 
 class Scope:
-    """The jobs of one statement (`Scopes.open`). They are in a new job group, because a cancelled group accepts no more jobs."""
+    """The jobs of one statement (`Scopes.open`).
 
-    _numbers = itertools.count(1)
+    They are in a new job group, because a cancelled group accepts no more jobs. No other process uses its name: a kept Spark remembers the
+    groups that earlier commands have cancelled.
+    """
 
     def __init__(self, group: str, session: SparkSession) -> None:
-        self.group = f"{group}-{next(Scope._numbers)}"
+        self.group = f"{group}-{uuid.uuid4().hex[:12]}"
         self._session = session
         self._cancelled = threading.Event()
         self._ended = threading.Event()
