@@ -299,6 +299,14 @@ def test_spark_hides_settings_with_values_of_secret_environment_variables(monkey
     assert "spark.redaction.regex" not in remote.config, "it cannot be set in a session"
 
 
+def test_spark_hides_the_secrets_of_a_profile_with_its_own_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBT_ENV_SECRET_ANY", "a/b+c")
+    secrets = [{"type": "s3", "key_id": "AK", "secret": "a/b+c"}]
+    found = credentials(spark={"config": {"spark.redaction.regex": "own"}}, secrets=secrets).spark_settings().config
+    assert found["spark.hadoop.fs.s3a.secret.key"] == "a/b+c"
+    assert re.search(found["spark.redaction.regex"], "a/b+c")
+
+
 def test_debug_leaves_out_optional_fields_that_are_not_set() -> None:
     assert list(dict(credentials().connection_info())) == ["database", "schema", "path", "read_only"]
 

@@ -29,7 +29,6 @@ from .provenance import provenance_of
 from .publish_plans import plans, require_hook
 from .publishing import RUN, Publishing, names, publish_run, publish_tested, thresholds_reached
 from .selection import retried
-from .spark.session.s3_secrets import with_storage
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -233,7 +232,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         from .spark.session.runtime import SparkRuntime
 
         if self._runtime is None:
-            settings = with_storage(self.credentials.spark_settings(), self.credentials.storage_secrets())
+            settings = self.credentials.spark_settings()
             if any(lake.encrypted for lake in (self.credentials.catalog_settings(), *self.credentials.attachments())):
                 settings = settings.with_encrypted_files()
             self._runtime = SparkRuntime(settings, owner=self._project_root())

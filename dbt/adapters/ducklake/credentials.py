@@ -21,7 +21,7 @@ from .catalog.store.settings import CatalogSettings
 from .errors import ConfigurationError
 from .lineage_sender import LineageSettings, redacted_settings
 from .publishing import Publishing
-from .spark.session.s3_secrets import S3Secret
+from .spark.session.s3_secrets import S3Secret, with_storage
 from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings
 from .storage_secrets import storage_secrets
@@ -207,7 +207,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         return LineageSettings.of(self.openlineage)
 
     def spark_settings(self) -> SparkSettings:
-        """Return the `spark` block as checked settings.
+        """Return the `spark` block as checked settings, with those of the `secrets`. Spark hides what has the value of a secret variable.
 
         Raises:
             DbtRuntimeError: a setting is unknown or contradicts another; the message names it.
@@ -216,7 +216,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         refuse_unknown("`spark`", self.spark, fields)
         refuse_other_types("spark.", self.spark, {**get_type_hints(SparkSettings), "config": dict})
         try:
-            return SparkSettings(**self.spark).hiding(env_secrets())
+            return with_storage(SparkSettings(**self.spark), self.storage_secrets()).hiding(env_secrets())
         except ConfigurationError as error:
             raise DbtRuntimeError(f"`spark`: {error}") from error
 
