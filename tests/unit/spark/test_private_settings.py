@@ -7,9 +7,14 @@ import shlex
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.session import connect
+from dbt.adapters.ducklake.spark.session.java import Java
 from dbt.adapters.ducklake.spark.session.private_settings import SUBMIT_ARGUMENTS, private_settings, properties
+from dbt.adapters.ducklake.spark.session.sensitive import REDACTED, REDACTION
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from dbt.adapters.ducklake.spark.session.temporary_folder import LOCK
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -64,3 +69,13 @@ def test_an_open_quotation_mark_is_an_error_without_the_options() -> None:
         private_settings({JAVA_OPTIONS: "-Da='b"}),
     ):
         pass
+
+
+@pytest.mark.parametrize(("config", "pattern"), [({}, REDACTED), ({REDACTION: "own"}, "own")])
+def test_a_connect_server_of_this_machine_hides_the_same_settings_as_spark(
+    monkeypatch: pytest.MonkeyPatch, config: dict[str, str], pattern: str
+) -> None:
+    monkeypatch.setattr(connect, "find_java", lambda: Java(Path("/java"), 17, "test"))
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _builder: Path(submitted()[1]).read_text())
+    started = connect.connect(SparkSettings(remote="local[1]", config=config), print)
+    assert str(started) == properties({REDACTION: pattern})

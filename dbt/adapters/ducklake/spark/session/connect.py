@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .java import find_java, require_pair, usable_releases
 from .private_settings import private_settings
+from .sensitive import REDACTED, REDACTION
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSessio
         java = find_java()
         if java.warning is not None:
             warn(java.warning)
-        with private_settings(settings.config, {"JAVA_HOME": str(java.home)}):
+        with private_settings({REDACTION: REDACTED, **settings.config}, {"JAVA_HOME": str(java.home)}):
             return builder.getOrCreate()
     for key, value in settings.config.items():
         builder = builder.config(key, value)
