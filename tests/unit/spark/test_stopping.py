@@ -1,8 +1,11 @@
-"""How a runtime ends the sessions of Spark Connect, without a server."""
+"""How a runtime ends Spark, without one."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
@@ -37,3 +40,36 @@ def test_only_the_last_session_ends_the_server_that_pyspark_has_started() -> Non
     clients.add(other)
     runtime.stop()
     assert calls == ["release other", "close other", "stop base"]
+
+
+class Process:
+    """The process of a JVM, which does not end by itself."""
+
+    def __init__(self) -> None:
+        self.killed = False
+
+    def poll(self) -> int | None:
+        return -9 if self.killed else None
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def wait(self) -> None:
+        pass
+
+
+STOPPED = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: True))
+
+
+@pytest.mark.parametrize(("started_here", "context", "killed"), [(False, None, False), (False, STOPPED, True), (True, None, True)])
+def test_a_jvm_that_was_not_started_here_survives_other_code_that_stops_its_context(
+    monkeypatch: pytest.MonkeyPatch, started_here: bool, context: Any, killed: bool
+) -> None:
+    """That code may have a new SparkContext in it. PySpark forgets the Java object of a context that Python stops."""
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.application.STOP_SECONDS", 0)
+    runtime, process = SparkRuntime(SparkSettings()), Process()
+    application: Any = runtime.application
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=context))
+    application.base, application.started_here, application.process = session, started_here, process
+    assert runtime.has_stopped(session, Exception())
+    assert process.killed is application.has_ended is killed

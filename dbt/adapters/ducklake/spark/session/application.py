@@ -82,10 +82,18 @@ class Application:
         return self._pid == os.getpid()
 
     def end_stopped(self) -> None:
-        """End the process if its SparkContext has stopped, as it does before the process ends, so that `session` starts another one."""
+        """End the process if its SparkContext has stopped, as it does before the process ends, so that `session` starts another one.
+
+        A JVM that was not started here is not ended if other code of this process has stopped the SparkContext: that code may have a new
+        one in it, which `session` then uses.
+        """
         with self._lock:
+            if self._given is not None or self.base is None or not self.is_of_this_process or not _is_stopped(self.base):
+                return
+            if not self.started_here and _is_stopped_by_python(self.base):
+                self.base, self.process = None, None
             process = self.process
-            if self._given is not None or self.base is None or process is None or not self.is_of_this_process or not _is_stopped(self.base):
+            if process is None:
                 return
             deadline = time.monotonic() + STOP_SECONDS
             while process.poll() is None and time.monotonic() < deadline:
@@ -267,6 +275,11 @@ def _is_stopped(session: SparkSession) -> bool:
         return bool(context._jsc.sc().isStopped())
     except Exception:
         return True
+
+
+def _is_stopped_by_python(session: SparkSession) -> bool:
+    """Whether this process has stopped the SparkContext of a session; otherwise its JVM has."""
+    return session.sparkContext._jsc is None
 
 
 def _reason(process: Popen[bytes] | Lease) -> str:

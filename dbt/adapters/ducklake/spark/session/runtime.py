@@ -119,7 +119,7 @@ class SparkRuntime:
             return self.application.has_ended or base is None or session.sparkContext is not base.sparkContext
 
     def has_stopped(self, session: SparkSession, error: Exception) -> bool:
-        """Whether an error of a session came from the end of Spark. A Spark that has stopped is ended, if it was started here."""
+        """Whether an error of a session came from the end of Spark. A Spark that has stopped is ended (`Application.end_stopped`)."""
         if is_connect(session):
             if is_lost_session(error):
                 self._forget(session)
