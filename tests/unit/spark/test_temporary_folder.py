@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,10 @@ if sys.argv[1:]:
 print(folder.path, flush=True)
 sys.stdin.read()
 """
+
+
+def refuse(*_path: object, **_options: object) -> None:
+    raise PermissionError
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +71,21 @@ def test_creating_a_folder_removes_those_of_killed_processes(root: Path) -> None
     assert (path / "subfolder").is_dir()
     with TemporaryFolder() as new:
         assert list(root.iterdir()) == [new]
+
+
+def test_what_could_not_be_removed_is_removed_later(root: Path) -> None:
+    """As after a process that is killed while it removes a folder, or if the JVM still writes."""
+    from dbt.adapters.ducklake.spark.session import keeper  # Windows cannot import it
+
+    folder = TemporaryFolder()
+    (folder.path / "subfolder").mkdir()
+    for remove in (partial(keeper.remove, str(folder.path)), folder.remove, remove_unused):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "rmdir", refuse)
+            remove()
+        assert {each.name for each in folder.path.iterdir()} == {LOCK, "subfolder"}
+    remove_unused()
+    assert list(root.iterdir()) == []
 
 
 def test_a_folder_that_another_process_uses_stays(root: Path) -> None:

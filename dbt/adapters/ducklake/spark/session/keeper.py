@@ -178,6 +178,16 @@ def _listen(path: str) -> socket.socket:
     return listener
 
 
+def remove(folder: str) -> None:
+    """Remove the JVM's folder, its lock last, as `temporary_folder` does, which this script cannot import."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name != "lock":
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+        if os.listdir(folder) == ["lock"]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def main(descriptor: int) -> int:
     """Keep the JVM that the client at the other end of a socket asks for, and return the JVM's exit status."""
     lease = socket.socket(fileno=descriptor)
@@ -195,7 +205,7 @@ def main(descriptor: int) -> int:
             keeper = Keeper(order, process, lease)
             send(lease, {"started": True})
             status = keeper.serve()
-        shutil.rmtree(order.folder, ignore_errors=True)
+        remove(order.folder)
         return status
 
 

@@ -68,7 +68,19 @@ def _remove_if_unused(folder: os.DirEntry[str]) -> None:
     if folder.is_dir(follow_symlinks=False) and folder.stat(follow_symlinks=False).st_uid == os.getuid():
         with open(os.open(os.path.join(folder.path, LOCK), os.O_RDWR | os.O_NOFOLLOW), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder.path, ignore_errors=True)
+            _remove_contents_and_folder(folder.path)
+
+
+def _remove_contents_and_folder(folder: Path | str) -> None:
+    """Remove a folder, its lock last: without one no later process would remove what remains if this one is killed or files are in use."""
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(folder)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name != LOCK:
+                os.unlink(entry.path)
+        if set(os.listdir(folder)) <= {LOCK}:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _new_folder() -> tuple[Path, IO[str] | None]:
@@ -93,6 +105,6 @@ def _new_folder() -> tuple[Path, IO[str] | None]:
 
 def _remove(folder: Path, lock: IO[str] | None, owner: int) -> None:
     if os.getpid() == owner:  # not in a forked process
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_contents_and_folder(folder)
         if lock is not None:
             lock.close()
