@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,3 +74,23 @@ def test_a_jvm_that_was_not_started_here_survives_other_code_that_stops_its_cont
     application.base, application.started_here, application.process = session, started_here, process
     assert runtime.has_stopped(session, Exception())
     assert process.killed is application.has_ended is killed
+
+
+def test_releasing_the_scratch_folder_does_not_wait_for_a_start_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that ends early must not wait for a Spark that it does not need."""
+    runtime, starts, ends = SparkRuntime(SparkSettings()), threading.Event(), threading.Event()
+
+    def start() -> None:
+        starts.set()
+        ends.wait(30)
+        raise RuntimeError
+
+    monkeypatch.setattr(runtime.application, "session", start)
+    runtime.start_early()
+    assert starts.wait(30)
+    release = threading.Thread(target=runtime.release, daemon=True)
+    release.start()
+    release.join(3)
+    is_released = not release.is_alive()
+    ends.set()
+    assert is_released

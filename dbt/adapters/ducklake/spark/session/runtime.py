@@ -51,6 +51,8 @@ class SparkRuntime:
         """Settings of Hadoop that were added after the start, for all sessions."""
         self._scopes = Scopes()
         self._lock = threading.RLock()
+        self._scratch_lock = threading.Lock()
+        """Protects only the scratch folder, so that `release` does not wait for a start of Spark."""
 
     @property
     def settings(self) -> SparkSettings:
@@ -165,8 +167,8 @@ class SparkRuntime:
             self.release()
 
     def release(self) -> None:
-        """Remove the scratch folder, and leave Spark running. A later `session()` makes another folder."""
-        with self._lock:
+        """Remove the scratch folder, and leave Spark running or starting. A later `session()` makes another folder."""
+        with self._scratch_lock:
             scratch, self._scratch = self._scratch, None
             if scratch is not None:
                 scratch.remove()
@@ -182,12 +184,17 @@ class SparkRuntime:
             cache_names(session.sparkContext._jvm)
             if self._given is not None:
                 _copy_sql_settings(self._given, session)
+            session.conf.set(SCRATCH, str(self._scratch_folder(session).path))
+        for key, value in {**self._settings.session_config(), **self._hadoop}.items():
+            _set(session, key, value)
+
+    def _scratch_folder(self, session: SparkSession) -> TemporaryFolder:
+        """Return the scratch folder; make it for the first session, after its Java is checked."""
+        with self._scratch_lock:
             if self._scratch is None:
                 _require_java(session)
                 self._scratch = TemporaryFolder()
-            session.conf.set(SCRATCH, str(self._scratch.path))
-        for key, value in {**self._settings.session_config(), **self._hadoop}.items():
-            _set(session, key, value)
+            return self._scratch
 
 
 def _require_java(session: SparkSession) -> None:
