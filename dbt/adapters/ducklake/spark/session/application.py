@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any
 
@@ -199,9 +199,10 @@ class Application:
                 self.base = connect(self._settings, self._notify)
                 self.started_here = True
             else:
-                self.started_here = self._start_classic()
-                self.base = SparkSession.builder.getOrCreate()
-                self.process = running_jvm()
+                with _translated_jvm_errors():
+                    self.started_here = self._start_classic()
+                    self.base = SparkSession.builder.getOrCreate()
+                    self.process = running_jvm()
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
         except ConfigurationError:
@@ -266,6 +267,18 @@ def _has_context() -> bool:
     """Whether this process has a SparkContext. PySpark is not imported to find out."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     return getattr(context, "_active_spark_context", None) is not None
+
+
+@contextlib.contextmanager
+def _translated_jvm_errors() -> Iterator[None]:
+    """Translate errors of Py4J, which a client of Spark Connect may lack, at a start."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as error:
+        java = getattr(error, "java_exception", None)  # has the message without the stack trace
+        raise ConfigurationError(f"Spark could not be started: {error if java is None else java.toString()}") from error
 
 
 def _is_stopped(session: SparkSession) -> bool:
