@@ -131,8 +131,9 @@ def _grouped(session: SparkSession, pool: str, group: str, description: str) -> 
     try:
         yield
     finally:
-        for key, value in before.items():
-            context.setLocalProperty(key, cast(str, value))  # None removes the property
+        with contextlib.suppress(Exception):  # if Spark has ended, the error of the statement tells more
+            for key, value in before.items():
+                context.setLocalProperty(key, cast(str, value))  # None removes the property
 
 
 @contextlib.contextmanager
