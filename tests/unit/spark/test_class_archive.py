@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from dbt.adapters.ducklake.spark.session import class_archive_maker
 from dbt.adapters.ducklake.spark.session.class_archive import MAKER, ClassArchive, archive_for, archive_key
 from dbt.adapters.ducklake.spark.session.class_archive_maker import make, remove_outdated
 from dbt.adapters.ducklake.spark.session.java import Java
-from dbt.adapters.ducklake.spark.session.jvm import JAVA_OPTIONS
-from dbt.adapters.ducklake.spark.session.launch import C1_ONLY, with_java_options
+from dbt.adapters.ducklake.spark.session.jvm import JAVA_OPTIONS, SUBMIT_OPTIONS
+from dbt.adapters.ducklake.spark.session.launch import C1_ONLY, java_options
 
 LOCAL = {"spark.master": "local[2]"}
 
@@ -66,13 +67,35 @@ def test_there_is_no_archive_for_a_java_without_a_base_archive(java: Java, tmp_p
     assert archive_for(java, LOCAL) is None
 
 
-def test_options_of_the_profile_take_precedence_over_ours(java: Java) -> None:
-    config = {**LOCAL, JAVA_OPTIONS: "-XX:+UseParallelGC"}
-    options = with_java_options(config, False, archive(java))[JAVA_OPTIONS].split()
-    assert options[-2:] == [f"-XX:SharedArchiveFile={archive(java).path}", "-XX:+UseParallelGC"]
+def test_java_gets_the_archive_and_the_options_of_a_fast_start(java: Java) -> None:
+    options = java_options(LOCAL, False, archive(java))
+    assert options[-1] == f"-XX:SharedArchiveFile={archive(java).path}"
     assert not set(C1_ONLY) & set(options)
-    assert set(C1_ONLY) <= set(with_java_options(config, True, None)[JAVA_OPTIONS].split())
-    assert with_java_options({"spark.master": "yarn"}, False, None) == {"spark.master": "yarn"}
+    assert java_options(LOCAL, True, None) == list(C1_ONLY)
+    assert java_options({"spark.master": "yarn"}, False, None) == []
+
+
+class UsedError(Exception):
+    """Raised in place of a start, with its arguments."""
+
+
+@pytest.mark.parametrize("name", ["John Smith", "O'Neill"])
+def test_an_archive_is_made_in_a_folder_with_a_space_or_an_apostrophe(java: Java, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def start(*_: object, **options: Any) -> None:
+        raise UsedError(options["java_options"])
+
+    def run(_: object, *, env: dict[str, str], **__: object) -> None:
+        raise UsedError(shlex.split(env[SUBMIT_OPTIONS]))
+
+    monkeypatch.setattr(class_archive_maker, "start_jvm", start)
+    monkeypatch.setattr(subprocess, "run", run)
+    path = Path(name) / "x.tmp"
+    with pytest.raises(UsedError) as made:
+        class_archive_maker._write(archive(java), path)
+    with pytest.raises(UsedError) as tested:
+        class_archive_maker._require_usable(archive(java), path)
+    assert f"-XX:ArchiveClassesAtExit={path}" in made.value.args[0]
+    assert tested.value.args[0][:2] == ["-Xshare:on", f"-XX:SharedArchiveFile={path}"]
 
 
 def test_a_maker_starts_unless_there_is_an_archive_or_one_has_failed(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import socket
 import struct
 import tempfile
@@ -14,7 +16,15 @@ from typing import Any
 import pytest
 from pyspark import accumulators, java_gateway
 
-from dbt.adapters.ducklake.spark.session.jvm import Jvm, JvmEndedError, end_accumulators, start_jvm
+from dbt.adapters.ducklake.spark.session.jvm import (
+    JAVA_OPTIONS,
+    SUBMIT_OPTIONS,
+    Jvm,
+    JvmEndedError,
+    command_and_environment,
+    end_accumulators,
+    start_jvm,
+)
 from tests.waiting import await_true
 
 
@@ -80,6 +90,30 @@ def test_the_settings_of_a_start_are_private_and_removed(tmp_path: Path, monkeyp
         assert len(failed.modes) == 4
         assert list(tmp_path.iterdir()) == [jvm.folder.path], "nothing is left of a start that failed"
         jvm.folder.remove()
+
+
+def test_our_options_for_java_come_first_and_replace_no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`spark-defaults.conf` may have options too, and a setting of ours would replace them."""
+    monkeypatch.setenv(SUBMIT_OPTIONS, "-Duser=1")
+    config = {JAVA_OPTIONS: "-Xss4m"}
+    _, variables = command_and_environment(Path("/java"), config, tmp_path / "address", ["-Dour='s", "-XX:File=/a b"])
+    assert shlex.split(variables[SUBMIT_OPTIONS]) == ["-Dour='s", "-XX:File=/a b", "-Duser=1"]
+    assert (tmp_path / "spark.properties").read_text() == f"{JAVA_OPTIONS}=-Xss4m\n"
+
+
+def test_java_has_its_own_temporary_folder_without_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv(SUBMIT_OPTIONS, raising=False)
+
+    def launch(command: list[str], variables: Mapping[str, str], *_: object) -> Any:
+        properties = Path(command[command.index("--properties-file") + 1])
+        raise AttachedError(properties.read_text(), variables[SUBMIT_OPTIONS])
+
+    with Path(os.devnull).open("wb") as log, pytest.raises(AttachedError) as started:
+        start_jvm(Path("/java"), {"spark.x": "1"}, log, launch=launch, java_options=["-Xshare:off"])
+    settings, options = started.value.args
+    assert settings == "spark.x=1\n"
+    assert re.fullmatch(rf"-Djava\.io\.tmpdir={tmp_path}/\S+/tmp -Xshare:off", options)
 
 
 def test_the_server_of_accumulators_ends(tmp_path: Path) -> None:

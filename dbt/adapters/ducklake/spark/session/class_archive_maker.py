@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .class_archive import ClassArchive, age
-from .jvm import JAVA_OPTIONS, command_and_environment, end_process, start_jvm
+from .jvm import command_and_environment, end_process, start_jvm
 from .settings import SparkSettings
 from .temporary_folder import TemporaryFolder
 
@@ -86,10 +86,9 @@ def _write(archive: ClassArchive, path: Path) -> None:
     from pyspark.sql import SparkSession
 
     settings = SparkSettings(master="local[2]", config={"spark.driver.memory": "1g"})
-    options = f"-XX:ArchiveClassesAtExit={path} -XX:TieredStopAtLevel=1"
-    config = {**settings.launch_config(), JAVA_OPTIONS: options}
+    config = settings.launch_config()
     with open(os.devnull, "r+b") as log:
-        jvm = start_jvm(Path(archive.java_home), config, log)
+        jvm = start_jvm(Path(archive.java_home), config, log, java_options=(f"-XX:ArchiveClassesAtExit={path}", "-XX:TieredStopAtLevel=1"))
         assert jvm.folder is not None
         gateway = jvm.attach()
         conf = SparkConf(_jvm=gateway.jvm)
@@ -126,9 +125,9 @@ def _run_queries(session: SparkSession, work: str) -> None:
 
 def _require_usable(archive: ClassArchive, path: Path) -> None:
     """Raise an error unless a JVM that `spark-submit` starts can map the archive."""
-    config = {"spark.master": "local", JAVA_OPTIONS: f"-Xshare:on -XX:SharedArchiveFile={path}"}
+    options = ("-Xshare:on", f"-XX:SharedArchiveFile={path}")
     with TemporaryFolder() as work:
-        command, variables = command_and_environment(Path(archive.java_home), config, work / "address")
+        command, variables = command_and_environment(Path(archive.java_home), {"spark.master": "local"}, work / "address", options)
         done = subprocess.run([*command[:-1], "--version"], env=variables, capture_output=True, timeout=MAKING_SECONDS, check=False)
     if done.returncode != 0:
         raise OSError(f"the archive cannot be used: {(done.stdout + done.stderr).decode('utf-8', 'replace')}")

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,7 +30,9 @@ from .temporary_folder import TemporaryFolder
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 JAVA_TEMPORARY = "java.io.tmpdir"
 """The system property with Java's temporary folder. Spark's is the same unless spark.local.dir names another one."""
-_JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
+"""The environment variable with options for the driver's Java, which come before those of Spark's settings."""
+_JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", SUBMIT_OPTIONS)
 LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For the JVM that only computes the command line for the driver's JVM."""
 CACHED_NAMES = (
@@ -146,19 +148,26 @@ def _version_in_jars(home: Path, name: str) -> str | None:
     return None
 
 
-def command_and_environment(java_home: Path, config: Mapping[str, str], address: Path) -> tuple[list[str], dict[str, str]]:
+def command_and_environment(
+    java_home: Path, config: Mapping[str, str], address: Path, java_options: Sequence[str] = ()
+) -> tuple[list[str], dict[str, str]]:
     """Return the command that starts a JVM, and its environment.
+
+    The options for Java are in the environment, because a setting would replace that of `spark-defaults.conf`.
 
     Args:
         java_home: the folder of the Java installation.
         config: the Spark configuration at the start.
         address: the file to which the JVM writes its port and secret, in a folder that only the user can read.
+        java_options: our options for Java; those of the environment, the configuration and `spark-defaults.conf` take precedence.
     """
     script = "spark-submit.cmd" if os.name == "nt" else "spark-submit"
     command = [str(spark_home() / "bin" / script)]
     command += submit_arguments(address.parent, config)
     launcher = f"{LAUNCHER_OPTIONS} {os.environ.get('SPARK_LAUNCHER_OPTS', '')}".strip()
     own = {"JAVA_HOME": str(java_home), "SPARK_CONNECT_MODE": "0", "SPARK_LAUNCHER_OPTS": launcher}
+    if java_options:
+        own[SUBMIT_OPTIONS] = f"{shlex.join(java_options)} {os.environ.get(SUBMIT_OPTIONS, '')}".strip()
     return command, {**os.environ, **own, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
 
 
@@ -195,6 +204,7 @@ def start_jvm(
     log: IO[bytes],
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
     launch: Spawn = spawn,
+    java_options: Sequence[str] = (),
 ) -> Jvm:
     """Start a JVM and wait until PySpark can attach to it.
 
@@ -204,6 +214,7 @@ def start_jvm(
         log: the file for the JVM's output.
         started: called with the process as soon as it exists; ending the process ends the wait.
         launch: starts the process, which must end when the JVM does, and the JVM with it.
+        java_options: our options for Java; all others take precedence.
 
     Raises:
         JvmEndedError: the process ended.
@@ -214,7 +225,8 @@ def start_jvm(
     start.mkdir(mode=0o700)
     temporary.mkdir(mode=0o700)
     try:
-        command, variables = command_and_environment(java_home, _with_temporary(config, temporary), start / "address")
+        options = [*_temporary_option(temporary), *java_options]
+        command, variables = command_and_environment(java_home, config, start / "address", options)
         process = launch(command, variables, log, folder)
         if started is not None:
             started(process)
@@ -227,12 +239,11 @@ def start_jvm(
         shutil.rmtree(start, ignore_errors=True)
 
 
-def _with_temporary(config: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the configuration with a temporary folder for Java, unless the environment has one; that of the profile takes precedence."""
+def _temporary_option(folder: Path) -> list[str]:
+    """Return the option for a temporary folder of Java, unless the environment has one."""
     if any(f"-D{JAVA_TEMPORARY}=" in os.environ.get(name, "") for name in _JAVA_VARIABLES):
-        return dict(config)
-    option = shlex.quote(f"-D{JAVA_TEMPORARY}={folder}")
-    return {**config, JAVA_OPTIONS: f"{option} {config.get(JAVA_OPTIONS, '')}".strip()}
+        return []
+    return [f"-D{JAVA_TEMPORARY}={folder}"]
 
 
 def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from typing import IO, Any
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
 from .java import Java, find_java
-from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, Spawn, end_process, spawn, start_jvm
+from .jvm import Jvm, JvmEndedError, Spawn, end_process, spawn, start_jvm
 from .kept import Keeping, Lease, place_of
 from .settings import SparkSettings
 
@@ -113,13 +113,13 @@ def _start(
     used = archive if archive is not None and archive.use() else None
     begin = log.seek(0, os.SEEK_END)
     try:
-        return start_jvm(java.home, with_java_options(config, fast_start, used), log, started, spawn)
+        return start_jvm(java.home, config, log, started, spawn, java_options(config, fast_start, used))
     except JvmEndedError as error:
         if used is None:
             raise _not_started(java, log, begin) from error
     begin = log.seek(0, os.SEEK_END)
     try:
-        jvm = start_jvm(java.home, with_java_options(config, fast_start, None), log, started, spawn)
+        jvm = start_jvm(java.home, config, log, started, spawn, java_options(config, fast_start, None))
     except JvmEndedError as error:
         raise _not_started(java, log, begin) from error
     used.discard()
@@ -133,8 +133,8 @@ def _not_started(java: Java, log: IO[bytes], begin: int) -> ConfigurationError:
     )
 
 
-def with_java_options(config: Mapping[str, str], fast_start: bool, archive: ClassArchive | None) -> dict[str, str]:
-    """Return the configuration with our options for Java, before those of the profile, which take precedence.
+def java_options(config: Mapping[str, str], fast_start: bool, archive: ClassArchive | None) -> list[str]:
+    """Return our options for Java.
 
     `fast_start` means C1 only. Otherwise C2 is delayed if the master is local.
     """
@@ -145,8 +145,7 @@ def with_java_options(config: Mapping[str, str], fast_start: bool, archive: Clas
         options += DELAYED_C2
     if archive is not None:
         options.append(f"-XX:SharedArchiveFile={archive.path}")
-    user_options = config.get(JAVA_OPTIONS, "")
-    return {**config, JAVA_OPTIONS: " ".join([*options, user_options]).strip()} if options or user_options else dict(config)
+    return options
 
 
 def _end(process: Popen[bytes], starter_pid: int) -> None:
