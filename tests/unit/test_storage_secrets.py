@@ -44,7 +44,8 @@ def test_a_server_with_keys_is_given_to_spark() -> None:
 def test_a_scope_is_one_bucket_and_a_token_needs_its_provider() -> None:
     secret = S3Secret(key_id="a", secret="b", session_token="c", scope="s3://raw/")
     assert secret.hadoop_settings() == {
-        f"{PREFIX}bucket.raw.endpoint": "",
+        f"{PREFIX}bucket.raw.endpoint": "s3.amazonaws.com",
+        f"{PREFIX}bucket.raw.endpoint.region": "us-east-2",
         f"{PREFIX}bucket.raw.path.style.access": "false",
         f"{PREFIX}bucket.raw.connection.ssl.enabled": "true",
         f"{PREFIX}bucket.raw.access.key": "a",
@@ -81,7 +82,51 @@ def test_the_environment_is_enough_and_a_secret_for_all_buckets_replaces_it(monk
         f"{PREFIX}connection.ssl.enabled": "false",
     }
     assert with_storage(SparkSettings(), [S3Secret(scope="s3://raw")]).config.items() > found.items()
-    assert f"{PREFIX}endpoint" not in with_storage(SparkSettings(), [S3Secret(region="eu-1")]).config
+    assert with_storage(SparkSettings(), [S3Secret(region="eu-1")]).config[f"{PREFIX}endpoint"] == "https://s3.eu-1.amazonaws.com"
+
+
+def spark_endpoint(secret: S3Secret) -> tuple[str | None, ...]:
+    """Return endpoint, region and path style of Spark's connector for the buckets of a secret."""
+    prefix = PREFIX if secret.bucket is None else f"{PREFIX}bucket.{secret.bucket}."
+    return tuple(secret.hadoop_settings().get(prefix + key) for key in ("endpoint", "endpoint.region", "path.style.access"))
+
+
+def test_a_bucket_at_amazon_inherits_neither_server_nor_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, eu = S3Secret(scope="s3://raw"), S3Secret(scope="s3://raw", region="eu-1")
+    assert spark_endpoint(raw) == ("s3.amazonaws.com", "us-east-2", "false")
+    assert spark_endpoint(eu) == ("s3.amazonaws.com", "eu-1", "false")
+    assert spark_endpoint(S3Secret(region="eu-1")) == (None, "eu-1", None)
+    monkeypatch.setenv("AWS_REGION", "cn-north-1")
+    assert spark_endpoint(raw) == ("s3.amazonaws.com", "cn-north-1", "false")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio:9000")
+    assert spark_endpoint(raw) == ("https://s3.us-east-2.amazonaws.com", "us-east-2", "false")
+    assert spark_endpoint(eu) == ("https://s3.eu-1.amazonaws.com", "eu-1", "false")
+    assert spark_endpoint(S3Secret(region="cn-north-1")) == ("https://s3.cn-north-1.amazonaws.com.cn", "cn-north-1", "false")
+
+
+def test_botocore_and_pyarrow_reach_amazon_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("botocore")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio:9000")
+    secret = S3Secret(key_id="a", secret="b", region="eu-west-1", scope="s3://raw")
+    assert s3._client.__wrapped__(secret).meta.endpoint_url == "https://s3.eu-west-1.amazonaws.com"
+    assert arrow_options(secret)["endpoint_override"] == ""
+
+
+def test_all_clients_write_the_bucket_into_the_path_at_amazon() -> None:
+    pytest.importorskip("botocore")
+    secret = S3Secret(key_id="a", secret="b", region="eu-west-1", url_style="path")
+    assert spark_endpoint(secret) == (None, "eu-west-1", "true")
+    assert spark_endpoint(replace(secret, scope="s3://raw")) == ("s3.amazonaws.com", "eu-west-1", "true")
+    assert s3._client.__wrapped__(secret).meta.config.s3["addressing_style"] == "path"
+    assert s3._client.__wrapped__(replace(secret, url_style="vhost")).meta.config.s3["addressing_style"] == "auto"
+    found = arrow_options(secret)
+    assert (found["endpoint_override"], found["force_virtual_addressing"]) == ("s3.eu-west-1.amazonaws.com", False)
+
+
+def arrow_options(secret: S3Secret) -> dict[str, Any]:
+    """Return the options of PyArrow's client."""
+    options: dict[str, Any] = s3.arrow_file_system("raw", secret).__reduce__()[1][0]
+    return options
 
 
 def test_settings_of_spark_have_precedence_and_a_connect_server_has_its_own() -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..session.s3_secrets import S3Secret, environment_endpoint
+from ..session.s3_secrets import S3Secret, amazon_host, environment_endpoint
 
 logger = logging.getLogger(__name__)
 
@@ -75,13 +75,16 @@ def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
     delayed = {"allow_delayed_open": True} if "allow_delayed_open" in (S3FileSystem.__doc__ or "") else {}  # not in older versions
     if secret is None:
         return FileSystem.from_uri(f"s3://{bucket}/" + ("?allow_delayed_open=true" if delayed else ""))[0]
+    region = secret.signing_region or resolve_s3_region(bucket)
+    # PyArrow writes the bucket into the path only for a given server
+    server = amazon_host(region) if secret.endpoint is None and secret.url_style == "path" else secret.endpoint
     return S3FileSystem(
         access_key=secret.key_id,
         secret_key=secret.secret,
         session_token=secret.session_token,
-        region=secret.signing_region or resolve_s3_region(bucket),
+        region=region,
         scheme="https" if secret.use_ssl else "http",
-        endpoint_override=secret.endpoint,
+        endpoint_override=server,
         force_virtual_addressing=secret.endpoint is not None and secret.url_style == "vhost",
         **delayed,
     )
@@ -141,7 +144,7 @@ def _client(secret: S3Secret | None) -> Any:
         style = "path" if environment_endpoint(os.environ) else "auto"
         region = os.environ.get("AWS_REGION")  # botocore itself only reads AWS_DEFAULT_REGION
         return session.create_client("s3", region_name=region, config=config(s3={"addressing_style": style}, **plain))
-    style = "auto" if secret.endpoint is None else "virtual" if secret.url_style == "vhost" else "path"
+    style = "path" if secret.url_style == "path" else "auto" if secret.endpoint is None else "virtual"
     return session.create_client(
         "s3",
         region_name=secret.signing_region,
@@ -149,7 +152,7 @@ def _client(secret: S3Secret | None) -> Any:
         aws_access_key_id=secret.key_id,
         aws_secret_access_key=secret.secret,
         aws_session_token=secret.session_token,
-        config=config(s3={"addressing_style": style}, **plain),
+        config=config(s3={"addressing_style": style}, ignore_configured_endpoint_urls=True, **plain),
     )
 
 

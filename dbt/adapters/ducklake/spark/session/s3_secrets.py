@@ -11,8 +11,10 @@ from ...errors import ConfigurationError
 from .settings import SparkSettings
 
 _HADOOP = "spark.hadoop.fs.s3a."
-_AMAZON = {"endpoint": "", "path.style.access": "false", "connection.ssl.enabled": "true"}
-"""The connector's settings for a bucket at Amazon if all other buckets are on another server."""
+_AMAZON = "s3.amazonaws.com"
+"""The endpoint with which the connector finds the region of a bucket at Amazon itself."""
+_AMAZON_REGION = "us-east-2"
+"""The region that the connector asks first for that of a bucket."""
 _PROVIDERS = {
     "simple": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
     "temporary": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
@@ -33,7 +35,7 @@ class S3Secret:
         secret: the secret key.
         session_token: the token of temporary keys.
         region: the region; None: found for Amazon, `us-east-1` for other servers.
-        endpoint: host and port of the server; None: Amazon. `http://` before it is the same as `use_ssl=False`.
+        endpoint: host and port of the server; None: Amazon, also if the environment names one. `http://` before it means `use_ssl=False`.
         url_style: `vhost` (the bucket is in the host name) or `path`.
         use_ssl: whether to use HTTPS.
         scope: the bucket, `s3://bucket`; None: all buckets that have no secret of their own.
@@ -98,8 +100,11 @@ class S3Secret:
 
     def hadoop_settings(self) -> dict[str, str]:
         """Return the settings of Spark's connector."""
-        found = {} if self.bucket is None else dict(_AMAZON)
-        found |= _server(self.endpoint_url, self.signing_region, self.url_style == "path")
+        path_style = self.url_style == "path"
+        if self.endpoint is None:
+            found = self._amazon(path_style, os.environ)
+        else:
+            found = _server(self.endpoint_url, self.signing_region, path_style)
         if self.key_id is None or self.secret is None:
             found["aws.credentials.provider"] = _PROVIDERS["chain"]
         else:
@@ -109,6 +114,23 @@ class S3Secret:
                 found["session.token"] = self.session_token
         prefix = _HADOOP if self.bucket is None else f"{_HADOOP}bucket.{self.bucket}."
         return {prefix + key: value for key, value in found.items()}
+
+    def _amazon(self, path_style: bool, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the connector's settings for Amazon, without their prefix.
+
+        A bucket would inherit the server and region of all other buckets, and Amazon's SDK reads the server of the environment itself.
+        """
+        named = environment_endpoint(environment) is not None
+        if self.bucket is None and not named:
+            found = _server(None, self.region, path_style)
+            return {**found, "path.style.access": "true"} if path_style else found
+        region = self.region or (None if named else _environment_region(environment)) or _AMAZON_REGION
+        return _server(f"https://{amazon_host(region)}" if named else _AMAZON, region, path_style)
+
+
+def amazon_host(region: str) -> str:
+    """Return the host of S3 in a region of Amazon."""
+    return f"s3.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
 
 
 def _server(endpoint: str | None, region: str | None, path_style: bool) -> dict[str, str]:
@@ -172,13 +194,17 @@ def environment_endpoint(environment: Mapping[str, str]) -> str | None:
     return environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or None
 
 
+def _environment_region(environment: Mapping[str, str]) -> str | None:
+    return environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or None
+
+
 def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return settings of Spark's connector for the server and the region in the environment, which PyArrow reads itself.
 
     Spark reads the keys there, but would sign for `us-east-2` if the name of a server contains no region.
     """
     endpoint = environment_endpoint(environment)
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or ("us-east-1" if endpoint else None)
+    region = _environment_region(environment) or ("us-east-1" if endpoint else None)
     return {_HADOOP + key: value for key, value in _server(endpoint, region, path_style=True).items()}
 
 
