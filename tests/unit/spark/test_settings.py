@@ -111,6 +111,12 @@ def test_settings_that_are_not_a_map_are_refused(given: object) -> None:
         node_settings(given)
 
 
+@pytest.mark.parametrize("value", [None, {"partitions": 4}, ["a:b:1", "c:d:2"]])
+def test_a_setting_without_a_single_value_is_refused_by_name(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"`spark\.x` in `spark\.config` has no single value"):
+        SparkSettings(config={"spark.y": "1", "spark.x": value})  # type: ignore[dict-item]
+
+
 def test_a_node_cannot_change_required_settings() -> None:
     with pytest.raises(ConfigurationError, match=r"spark\.sql\.caseSensitive=true"):
         node_settings({"spark.sql.caseSensitive": True})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
-from .settings import REQUIRED, as_text, require_allowed_setting, require_allowed_settings
+from .settings import REQUIRED, as_text, key_without_single_value, require_allowed_setting, require_allowed_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,11 +23,9 @@ def node_settings(given: Any) -> dict[str, str]:
     """
     if given is None:
         return {}
-    wrong = (
-        [key for key, value in given.items() if value is None or isinstance(value, Mapping | list)] if isinstance(given, Mapping) else []
-    )
-    if wrong or not isinstance(given, Mapping):
-        found = f"`{wrong[0]}` has no single value" if wrong else f"it is a {type(given).__name__}"
+    wrong = key_without_single_value(given) if isinstance(given, Mapping) else None
+    if wrong is not None or not isinstance(given, Mapping):
+        found = f"`{wrong}` has no single value" if wrong is not None else f"it is a {type(given).__name__}"
         raise ConfigurationError(
             f"The config spark_config must be a map of settings to single values, such as {{spark.sql.shuffle.partitions: 200}}; {found}"
         )

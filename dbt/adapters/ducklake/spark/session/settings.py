@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlparse
 
 from ...errors import ConfigurationError
@@ -118,6 +119,9 @@ class SparkSettings:
     keep_alive: str | int | None = None
 
     def __post_init__(self) -> None:
+        wrong = key_without_single_value(self.config)
+        if wrong is not None:
+            raise ConfigurationError(f"`{wrong}` in `spark.config` has no single value. Give it a string, a number, or true or false")
         object.__setattr__(self, "config", {str(k): as_text(v) for k, v in self.config.items()})
         if self.remote is not None:
             self._check_remote(self.remote)
@@ -292,6 +296,11 @@ def require_allowed_setting(key: str, value: str | None) -> None:
         return
     change = f"{key} cannot be reset" if value is None else f"{key}={value} is refused"
     raise ConfigurationError(f"Spark setting {change}, because {known.reason}. Leave it out: dbt-ducklake sets it to {known.value}")
+
+
+def key_without_single_value(settings: Mapping[Any, object]) -> str | None:
+    """Return the first key of a YAML map whose value is a map, a list or missing; None if there is none."""
+    return next((str(key) for key, value in settings.items() if value is None or isinstance(value, Mapping | list | tuple)), None)
 
 
 def as_text(value: object) -> str:
