@@ -67,6 +67,17 @@ def test_there_is_no_archive_for_a_java_without_a_base_archive(java: Java, tmp_p
     assert archive_for(java, LOCAL) is None
 
 
+def test_there_is_no_archive_with_files_in_the_first_folder_of_the_class_path(
+    java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    monkeypatch.setenv("SPARK_CONF_DIR", str(own))
+    assert archive_for(java, LOCAL) is not None
+    (own / "spark-defaults.conf").touch()
+    assert archive_for(java, LOCAL) is None
+
+
 def test_java_gets_the_archive_and_the_options_of_a_fast_start(java: Java) -> None:
     options = java_options(LOCAL, False, archive(java))
     assert options[-1] == f"-XX:SharedArchiveFile={archive(java).path}"
@@ -107,6 +118,8 @@ def test_a_maker_starts_unless_there_is_an_archive_or_one_has_failed(java: Java,
     wanted.path.touch()
     assert wanted.use()
     wanted.make_later()
+    wanted.discard()
+    assert wanted.use(), "a start may fail for another reason than its archive"
     wanted.discard()
     assert not wanted.use()
     wanted.make_later()

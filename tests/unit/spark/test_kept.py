@@ -159,6 +159,19 @@ def test_of_two_jvms_that_start_at_once_only_the_first_is_kept() -> None:
     lease(first).end()
 
 
+def test_a_second_try_without_a_keeper_does_not_use_the_first_one() -> None:
+    """A start that fails with a class archive is tried again without."""
+    keeping = Keeping(PLACE)
+    with Path(os.devnull).open("wb") as log:
+        keeping.spawn(["false"], os.environ, log, TemporaryFolder()).wait(30)
+        _, first = start()
+        process = keeping.spawn(["true"], os.environ, log, TemporaryFolder())
+    process.wait(30)
+    found = keeping.kept(Jvm(process, 1, "secret"))
+    lease(first).end()
+    assert found.process is process
+
+
 def test_a_client_that_sends_nonsense_disturbs_nobody() -> None:
     _, first = start()
     for text in (b"nonsense\n", b"[]\n", b'{"want": "money"}\n', b""):

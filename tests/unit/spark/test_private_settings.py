@@ -39,14 +39,16 @@ def test_the_files_are_private_and_removed(monkeypatch: pytest.MonkeyPatch) -> N
     assert not folder.exists()
 
 
-def test_a_properties_file_of_the_user_is_included(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["spark.x 1", "spark.x 1\\"])
+def test_a_properties_file_of_the_user_is_included(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str) -> None:
+    """A backslash at its end continues its last line, not one of ours."""
     own = tmp_path / "own file.conf"
-    own.write_text("spark.x 1")
+    own.write_text(text)
     monkeypatch.setenv(SUBMIT_ARGUMENTS, f"--verbose --properties-file '{own}' pyspark-shell")
     with private_settings({"spark.y": "2"}):
         _, file, *others = submitted()
         assert others == ["--verbose", "pyspark-shell"]
-        assert Path(file).read_text() == "spark.x 1\nspark.y=2\n"
+        assert Path(file).read_text() == f"{text}\n\nspark.y=2\n"
     assert str(own) in os.environ[SUBMIT_ARGUMENTS]
 
 

@@ -54,10 +54,15 @@ class ClassArchive:
         return False
 
     def discard(self) -> None:
-        """Remove an archive with which no JVM starts, and make no other one for some time."""
+        """Remove an archive with which no JVM starts, and make no other one for some time.
+
+        The first failure is only recorded, because a start may fail for another reason.
+        """
+        mark = self.path.with_suffix(".failed")
         with contextlib.suppress(OSError):
-            self.path.unlink()
-            self.path.with_suffix(".failed").touch()
+            if age(mark) < RETRY_SECONDS:
+                self.path.unlink()
+            mark.touch()
 
     def make_later(self) -> None:
         """Start the maker in the background, unless the archive exists or a maker has failed recently.
@@ -89,7 +94,8 @@ def archive_for(java: Java, config: Mapping[str, str]) -> ClassArchive | None:
     own_options = config.get(JAVA_OPTIONS, "") + os.environ.get("JAVA_TOOL_OPTIONS", "") + os.environ.get("JDK_JAVA_OPTIONS", "")
     if "-Xshare" in own_options or "SharedArchive" in own_options or "ArchiveClasses" in own_options:
         return None
-    if config.get("spark.driver.extraClassPath") or _has_files(home / "conf") or os.environ.get("SPARK_DIST_CLASSPATH"):
+    settings = Path(os.environ.get("SPARK_CONF_DIR") or home / "conf")  # is the first folder of the class path
+    if config.get("spark.driver.extraClassPath") or _has_files(settings) or os.environ.get("SPARK_DIST_CLASSPATH"):
         return None
     return ClassArchive(str(java.home), str(home), archive_key(java, home))
 

@@ -62,6 +62,7 @@ def make(archive: ClassArchive) -> None:
             _write(archive, temporary)
             _require_usable(archive, temporary)
             os.replace(temporary, archive.path)
+            archive.path.with_suffix(".failed").unlink(missing_ok=True)
         except Exception:
             archive.path.with_suffix(".failed").touch()
             raise

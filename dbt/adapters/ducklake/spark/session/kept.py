@@ -125,6 +125,9 @@ class Keeping:
         """
         from .keeper import Order, __file__, read, send
 
+        if self._lease is not None:  # of a keeper whose command has failed
+            self._lease.close()
+            self._lease = None
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(

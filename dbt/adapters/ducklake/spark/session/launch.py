@@ -104,7 +104,7 @@ def _start(
     started: Callable[[Any], None] | None,
     spawn: Spawn,
 ) -> Jvm:
-    """Start the JVM; if it does not start with its archive, start it again without.
+    """Start the JVM; if it does not start with its archive, start it again without. An archive that fails twice is removed.
 
     Raises:
         ConfigurationError: it ended; the message has the end of its log.

@@ -53,7 +53,8 @@ def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:
     """
     own, arguments = _without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
     defaults = [] if own is not None else ["--load-spark-defaults"]
-    text = Path(own).read_text(encoding="utf-8") + "\n" if own is not None else ""
+    # the empty line ends a last line that a backslash continues
+    text = Path(own).read_text(encoding="utf-8") + "\n\n" if own is not None else ""
     settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in _JAVA_OPTIONS if key in config}}
     file = _write(folder / "spark.properties", text + properties(settings))
     return [_PROPERTIES_FILE, str(file), *defaults, *arguments]
