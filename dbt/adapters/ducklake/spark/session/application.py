@@ -47,7 +47,7 @@ class Application:
         settings: how to start it.
         owner: the dbt project; only commands of the same project share a kept Spark.
         given: an existing session to use instead, which is never stopped.
-        at_exit: called at the exit of this process if Spark was started here.
+        at_exit: called at the exit of this process if Spark was started, leased or connected to here.
     """
 
     def __init__(self, settings: SparkSettings, owner: str, given: SparkSession | None, at_exit: Callable[[], None]) -> None:
