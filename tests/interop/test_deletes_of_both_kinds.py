@@ -12,16 +12,17 @@ from dbt.adapters.ducklake.spark.read import local, positions
 from tests.interop.conftest import Both
 
 CATALOGS = ["sqlite"]
-LIMITS = {"literals": (500, 100_000), "fetched": (0, 100_000), "by Spark": (0, 0)}
-"""Name → (the number of positions up to which they are literals, the number up to which this process reads delete files)."""
+LIMITS = {"literals": (500, 0, 100_000), "bitmap": (0, 32_000_000, 100_000), "fetched": (0, 0, 100_000), "by Spark": (0, 0, 0)}
+"""Name → (the number of positions up to which they are literals, the number of rows up to which they are a bitmap, the number of positions
+up to which this process reads delete files)."""
 
 
 @pytest.mark.parametrize("way", LIMITS)
 @pytest.mark.parametrize("vectors", [False, True])
 def test_delete_files_and_inlined_deletes_count(both: Both, monkeypatch: pytest.MonkeyPatch, way: str, vectors: bool) -> None:
-    literals, fetched = LIMITS[way]
-    monkeypatch.setattr(positions, "MAX_LITERALS", literals)
-    monkeypatch.setattr(positions, "FETCH_LIMIT", fetched)
+    monkeypatch.setattr(local, "MAX_ROWS", -1)
+    for name, limit in zip(("MAX_LITERALS", "MAX_BITS", "FETCH_LIMIT"), LIMITS[way], strict=True):
+        monkeypatch.setattr(positions, name, limit)
     both.duckdb("CREATE TABLE t (i INTEGER)")
     both.duckdb(f"CALL lake.set_option('write_deletion_vectors', {str(vectors).lower()}, table_name => 't')")
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 5)")
@@ -51,5 +52,5 @@ def test_the_columns_of_a_delete_file_may_have_other_names(both: Both, monkeypat
     monkeypatch.setattr(local, "MAX_ROWS", -1)
     for limit in ("MAX_LITERALS", "MAX_BITS", "FETCH_LIMIT"):
         monkeypatch.setattr(positions, limit, 0)
-    with pytest.raises(DuckLakeError, match="has no column pos"):  # Spark finds a column only by its name
+    with pytest.raises(DuckLakeError, match="calls them otherwise than pos"):  # Spark finds a column only by its name
         both.session.execute("SELECT i FROM t WHERE i >= 0").fetch()

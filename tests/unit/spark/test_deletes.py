@@ -61,7 +61,7 @@ def test_a_file_that_is_not_a_delete_file_is_an_error(tmp_path: Path) -> None:
     import pyarrow as pa
 
     pq.write_table(pa.table({"a": [1]}), f"{tmp_path}/x.parquet")
-    with pytest.raises(LakeError, match="not a delete file, because its columns are a"):
+    with pytest.raises(LakeError, match="not a delete file: its columns are a, and not file_path, pos"):
         positions_table(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))
 
 
@@ -72,3 +72,12 @@ def test_a_failed_write_of_inlined_deletes_leaves_no_file(tmp_path: Path) -> Non
         write_deletes(deletes, f"{tmp_path}/t/")
     assert [path for path in (tmp_path / "t").rglob("*") if path.is_file()] == []
     assert [written.data_file_id for written in write_deletes(deletes[:1], f"{tmp_path}/t/")] == [1]
+
+
+@pytest.mark.parametrize("third", [pa.array([{"i": 1, "s": "a"}] * 2), pa.array([7, 7], pa.int64())])
+def test_a_delete_file_may_have_the_deleted_rows_as_in_iceberg(tmp_path: Path, third: pa.Array) -> None:
+    table = pa.table({"file_path": ["x", "x"], "pos": pa.array([0, 2], pa.int64()), "row": third})
+    path = tmp_path / "iceberg.parquet"
+    pq.write_table(table, path)
+    found = positions_table(DeleteFile(1, str(path), "parquet", 2, 1, None, 1, 1))
+    assert found.to_pydict() == {"pos": [0, 2]}

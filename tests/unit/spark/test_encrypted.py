@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -210,35 +209,15 @@ def test_a_failed_task_removes_its_files(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_local_file_that_cannot_be_completed_is_removed(tmp_path: Path) -> None:
-    def write_partly(path: str) -> None:
+def test_a_file_that_cannot_be_completed_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_partly(_connection: Any, _batches: Any, path: str, _format: Any) -> None:
         Path(path).write_bytes(b"beginning")
         raise ValueError("stop")
 
-    location = duckdb_files.FileLocation(f"{tmp_path}/new/file.parquet")
-    with pytest.raises(ValueError, match="stop"), duckdb_files.written_to(location) as local:
-        write_partly(local)
+    monkeypatch.setattr(duckdb_files, "write_batches", write_partly)
+    with pytest.raises(ValueError, match="stop"):
+        write_table(TABLE, COLUMNS, f"{tmp_path}/new/file.parquet", WriteOptions(encrypted=True))
     assert list((tmp_path / "new").iterdir()) == []
-
-
-def test_an_object_that_cannot_be_completed_is_removed(tmp_path: Path) -> None:
-    class FailingStore:
-        type_name = "store"
-
-        @contextmanager
-        def open_output_stream(self, path: str) -> Iterator[Any]:
-            with open(path, "wb") as target:
-                target.write(b"beginning")
-                raise OSError("full")
-                yield
-
-        def delete_file(self, path: str) -> None:
-            os.remove(path)
-
-    location = duckdb_files.FileLocation(f"{tmp_path}/file.parquet", FailingStore())
-    with pytest.raises(duckdb_files.EncryptedFileError, match="cannot be written: full"), duckdb_files.written_to(location) as local:
-        Path(local).write_bytes(b"all of it")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_nested_variants_cannot_be_written() -> None:

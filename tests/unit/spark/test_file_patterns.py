@@ -49,6 +49,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "sub" / "above").symlink_to("..")
     (tmp_path / "linked").symlink_to("sub")
     (tmp_path / "alias.parquet").symlink_to("x1.parquet")
+    (tmp_path / "circle.parquet").symlink_to("circle.parquet")
+    (tmp_path / "nowhere.parquet").symlink_to("missing")
     return tmp_path
 
 

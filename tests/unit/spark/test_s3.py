@@ -160,6 +160,18 @@ def test_a_failed_block_stores_nothing(object_store: ObjectStore) -> None:
     assert object_store.proxy.counted() == {}
 
 
+def test_an_object_that_is_interrupted_is_removed_without_a_marker(object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def copy_partly(source: Any, target: Any, _length: int) -> None:
+        target.write(source.read(2))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.files.storage.shutil.copyfileobj", copy_partly)
+    with pytest.raises(KeyboardInterrupt):
+        write_delete_file(object_store.folder + "main/t/x.parquet", 1, object_store.folder + "main/t/", [0, 5])
+    assert object_store.proxy.counted() == {"PUT": 1, DELETED: 1}
+    assert [path for path, _ in storage.list_files(object_store.folder)] == []
+
+
 def test_folders_of_jobs_are_not_asked_for_the_mark_of_a_lake(object_store: ObjectStore) -> None:
     job = f"{object_store.folder}main/t/ducklake-01a206da-55a1-7b56-b795-1cf8abb3467e/__ducklake_key_0=v1/"
     assert Owners(object_store.folder, set()).foreign_mark(job + "part-0.parquet") is None

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
 
-from pyspark.sql.types import FractionalType, IntegralType
-
 from ..errors import DataError, DuckLakeError, StatementError
 from ..format.default_texts import blob_text, default_text
 from ..format.initial_defaults import initial_literal
@@ -24,7 +22,7 @@ from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
 from ..plan.view import Settings
 from ..spark.arrow.values import array_of, local_time
 from ..spark.errors import translate
-from ..spark.rows.fetch import fetch
+from ..spark.rows.fetch import column_types, fetch
 from ..spark.session.connect import is_connect
 from ..spark.session.plan_types import first_difference
 from ..sql.constants import constant
@@ -32,6 +30,7 @@ from ..sql.references import references
 from ..sql.values import CastTo, Constant, CurrentTime
 from .environment import Environment, OpenLakes
 
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
 _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
 
 
@@ -66,7 +65,7 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
         return _computed(env, column, type_, default.text)
     raise StatementError(
         f"the default of column {column.name}, {default.text}, has no counterpart in DuckDB's SQL, which evaluates it too: write a "
-        "literal, or an expression that both have, such as current_timestamp()"
+        f"literal, or an expression that both have with the type {spark_name(type_)}"
     )
 
 
@@ -89,21 +88,21 @@ def _computed(env: Environment, column: Column, type_: DataType, text: str) -> D
 
 
 def _is_shared(env: Environment, column: Column, type_: DataType, text: str) -> bool:
-    """Whether an expression has the same values in DuckDB, as far as they depend on types.
+    """Whether the values that an expression gives to the column are the same in DuckDB: a cast, even to the column's type, may differ.
 
-    DuckDB's cast to the type of a column rounds fractions to integers, Spark's truncates them.
+    DuckDB rounds fractions to integers, Spark truncates them.
 
     Raises:
         StatementError: Spark cannot compute it, or cast it to the type of the column.
     """
     kind = spark_name(type_)
     try:
-        own, wanted = (field.dataType for field in env.analyzed(references(f"SELECT {text}, try_cast({text} AS {kind})")).schema)
+        (_, own), _ = column_types(env.analyzed(references(f"SELECT {text}, try_cast({text} AS {kind})")))
         frame = env.analyzed(references(f"SELECT CAST({text} AS {kind})"))
         differs = not is_connect(frame.sparkSession) and first_difference(frame, (), from_spark=True) is not None
     except Exception as error:
         raise _misfit(column, type_, text, error) from error
-    return not differs and not (isinstance(own, FractionalType) and isinstance(wanted, IntegralType))
+    return not differs and not (kind in _WHOLE and own.startswith(("float", "double", "decimal")))
 
 
 def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], datetime] | None:

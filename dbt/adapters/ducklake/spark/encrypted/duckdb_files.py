@@ -28,10 +28,10 @@ INSTALL_SAME_VERSION = "pip install 'duckdb<2' 'duckdb-extension-httpfs>=1.5,<2'
 """The lower limit makes pip replace an old extension, which requires no version of DuckDB."""
 KEY_BYTES = 16
 """The length of a new key: AES-128, as the reference implementation chooses it."""
-BATCH_ROWS = 10_000
-"""The maximum number of rows that are read at a time."""
+BATCH_ROWS = 2_048
+"""The maximum number of rows that are read at a time: one vector of DuckDB, which it reads in any case."""
 BATCH_BYTES = 32 * 1024 * 1024
-"""The maximum size in bytes of the rows that are read or written at a time, if they are more than one."""
+"""The maximum size in bytes of the rows that are passed on at a time, if they are more than one. Reading takes it as an estimate."""
 _COPY_BYTES = 16 * 1024 * 1024
 _ROWS = "rows_to_write"
 
@@ -117,7 +117,7 @@ def connect() -> Any:
         "temp_directory": "",
         # With one thread rows keep their order anyway. Without this DuckDB cannot limit row groups by their bytes.
         "preserve_insertion_order": "false",
-        # Larger values than 2 GiB in a batch are an error without this.
+        # Without this, values in a batch that have more than 2 GiB together are an error.
         "arrow_large_buffer_size": "true",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -201,22 +201,18 @@ def _local_copy(location: FileLocation) -> Iterator[str]:
 def written_to(location: FileLocation) -> Iterator[str]:
     """Yield the local path to which to write a new file; one for an object store is copied there when the block has succeeded.
 
-    After an error no file remains: closing the stream to a store can complete an object that has only a part of the content.
+    After an error the caller removes the file: closing the stream to a store can complete an object with only a part of the content.
 
     Raises:
         EncryptedFileError: the store refuses the file.
     """
-    try:
-        if location.store is None:
-            os.makedirs(os.path.dirname(location.path), exist_ok=True)
-            yield location.path
-        else:
-            with _scratch_file() as local:
-                yield local
-                _upload(local, location)
-    except BaseException:
-        location.remove()
-        raise
+    if location.store is None:
+        os.makedirs(os.path.dirname(location.path), exist_ok=True)
+        yield location.path
+        return
+    with _scratch_file() as local:
+        yield local
+        _upload(local, location)
 
 
 def _upload(local: str, location: FileLocation) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,8 +88,8 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
                 found = read_deletion_vector(source.read())
                 return pa.table({"pos": pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])})
         if file.encryption_key is not None:
-            names = parse_footer(read_footer(file.path, storage.size(file.path), file.encryption_key)).schema.names
-            wanted = _wanted(names)
+            footer = parse_footer(read_footer(file.path, storage.size(file.path), file.encryption_key))
+            wanted = _wanted(footer.schema.to_arrow_schema().names)
             table = read_columns(file.path, file.encryption_key, dict.fromkeys(wanted, pa.int64()))
         else:
             with pq.ParquetFile(inner, filesystem=files) as parquet:
@@ -114,14 +115,17 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
 def _wanted(names: Sequence[str]) -> list[str]:
     """Return the names of the columns with the positions and, if the file has them, the snapshot ids.
 
-    As in DuckDB, the positions are the second column, whatever its name.
+    As in DuckDB, the positions are the second column, whatever its name. A third column may also be that of Iceberg's delete files, with
+    the deleted rows.
 
     Raises:
         LakeError: it is not a delete file.
     """
-    if len(names) < 2 or list(names[2:]) not in ([], [SNAPSHOT_ID_COLUMN]):
-        raise LakeError(f"it is not a delete file, because its columns are {', '.join(names)}")
-    return list(names[1:])
+    if len(names) not in (2, 3):
+        raise LakeError(
+            f"it is not a delete file: its columns are {', '.join(names)}, and not file_path, pos and perhaps {SNAPSHOT_ID_COLUMN}"
+        )
+    return [name for name in names[1:] if name in (names[1], SNAPSHOT_ID_COLUMN)]
 
 
 def write_delete_file(
@@ -197,11 +201,8 @@ def write_deletion_vector(_data_path: str, data_file_id: int, directory: str, po
     offsets = _checked(positions)
     content = encode_deletion_vector(array("Q", memoryview(offsets.buffers()[1])[8 * offsets.offset :][: 8 * len(offsets)].tobytes()))
     path = (with_separator(directory) + delete_file_name()).removesuffix(".parquet") + ".puffin"
-    files, inner = storage.filesystem(path)
-    if storage.is_local(path):
-        storage.make_directory(directory)
-    with files.open_output_stream(inner) as out:
-        out.write(content)
+    with storage.written_locally(path) as local:
+        Path(local).write_bytes(content)
     return WrittenDeleteFile(data_file_id, path, len(offsets), len(content), footer_size=0, format="puffin")
 
 

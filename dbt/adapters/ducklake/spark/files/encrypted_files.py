@@ -18,6 +18,7 @@ import pyarrow as pa
 from ...errors import LakeError
 from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, ColumnStats, WriteOptions, WrittenFile
 from ...format.geometry import Extent
+from ...format.identifiers import double_quoted
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ..encrypted import duckdb_files
@@ -68,7 +69,7 @@ def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType
         FileNotFoundError: the file does not exist.
         LakeError: the key is wrong, or the file is damaged.
     """
-    select = ", ".join(f'"{name}"' for name in types)
+    select = ", ".join(map(double_quoted, types))
     file = duckdb_files.FileToRead(location_of(path), key_of(path, encryption_key), select)
     schema = pa.schema(list(types.items()))
     with _connection() as connection:
@@ -88,7 +89,7 @@ def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options
         LakeError: DuckDB cannot write a value.
     """
     format_ = format_of(columns, options, table.schema)
-    with _connection() as connection, duckdb_files.written_to(location_of(path)) as local:
+    with storage.removed_after_error(path), _connection() as connection, duckdb_files.written_to(location_of(path)) as local:
         batches = iter(table.to_batches(max_chunksize=format_.row_group_size))
         found = duckdb_files.write_batches(connection, batches, local, format_)
     return written_file(found._replace(path=path), columns)

@@ -1,6 +1,7 @@
 """Find files by paths and patterns, as DuckDB does: `*`, `?` and `[…]` match parts of a name, `/**/` any directories.
 
-Only directories that the pattern can match are read. `**` does not follow symbolic links; other parts of a pattern do.
+Only local directories that the pattern can match are read; of an object store, all below the fixed part are listed. `**` does not follow
+symbolic links; other parts of a pattern do.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -71,10 +73,21 @@ def _below(directory: str, parts: Sequence[str], places: set[int]) -> Iterator[t
         refused = many if entry.is_symlink() else set()
         matched = {place for place, regex in wanted.items() if regex.fullmatch(entry.name)} - refused
         deeper = {place + 1 for place in matched - many if place < last} | matched & many
-        if last in matched and entry.is_file():
-            yield entry.path, entry.stat().st_size
-        elif deeper and entry.is_dir():
+        status = _status(entry) if last in matched or deeper else None
+        if status is None:
+            continue
+        if last in matched and stat.S_ISREG(status.st_mode):
+            yield entry.path, status.st_size
+        elif deeper and stat.S_ISDIR(status.st_mode):
             yield from _below(entry.path, parts, deeper)
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """Return the status of a file or directory; None if it was removed, or is a symbolic link that leads nowhere or in a circle."""
+    try:
+        return entry.stat()
+    except OSError:
+        return None
 
 
 def _regex(pattern: str) -> re.Pattern[str]:

@@ -157,20 +157,33 @@ def read_range(path: str, start: int, length: int) -> bytes:
 
 
 @contextmanager
+def removed_after_error(path: str) -> Iterator[None]:
+    """Remove a new file if the block that writes it fails: closing a stream to a store can complete a part of an object."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError, ValueError):
+            remove([path])
+        raise
+
+
+@contextmanager
 def written_locally(path: str) -> Iterator[str]:
     """Yield the path to write a new file to: the path itself on a local file system, else a temporary file.
 
-    The temporary file is stored under `path` when the block ends. Until then it can be read and changed without a request.
+    The temporary file is stored under `path` when the block ends. Until then it can be read and changed without a request. After an error
+    no file remains.
     """
     if is_local(path):
         make_directory(path.rpartition("/")[0])
-        yield path
+        with removed_after_error(path):
+            yield path
         return
     with tempfile.TemporaryDirectory(prefix="dbt-ducklake-") as folder:
         local = os.path.join(folder, path.rpartition("/")[2])
         yield local
         files, inner = filesystem(path)
-        with open(local, "rb") as source, files.open_output_stream(inner) as target:
+        with removed_after_error(path), open(local, "rb") as source, files.open_output_stream(inner) as target:
             shutil.copyfileobj(source, target, _COPY_BYTES)
 
 

@@ -171,7 +171,8 @@ def _from_files(spark: SparkSession, files: Sequence[tuple[int, DeleteFile]]) ->
     }
     frame = with_file_columns(spark, frame, [file.path for _, file in files], columns)
     # Spark finds the positions by their name: without it, they would be NULL, and the rows would not be deleted.
-    position = f"coalesce(pos, raise_error('a delete file with more than {FETCH_LIMIT:,} positions has no column pos'))"
+    problem = f"a delete file with more than {FETCH_LIMIT:,} positions calls them otherwise than pos; let DuckDB rewrite the table"
+    position = f"coalesce(pos, raise_error('{problem}'))"
     counts = f"{SNAPSHOT_ID_COLUMN} IS NULL OR {SNAPSHOT_ID_COLUMN} <= __ducklake_limit"
     return frame.where(counts).selectExpr(f"{_key('__ducklake_number', position)} AS {DELETED}")
 
