@@ -13,11 +13,13 @@ import pytest
 from dbt.adapters.ducklake.spark.session import class_archive_maker
 from dbt.adapters.ducklake.spark.session.class_archive import MAKER, ClassArchive, archive_for, archive_key
 from dbt.adapters.ducklake.spark.session.class_archive_maker import make, remove_outdated
+from dbt.adapters.ducklake.spark.session.given_options import SERIAL_COLLECTOR, SUBMIT_OPTIONS
 from dbt.adapters.ducklake.spark.session.java import Java
-from dbt.adapters.ducklake.spark.session.jvm import JAVA_OPTIONS, SUBMIT_OPTIONS
 from dbt.adapters.ducklake.spark.session.launch import C1_ONLY, java_options
 
 LOCAL = {"spark.master": "local[2]"}
+JAVA_OPTIONS, DEFAULT_OPTIONS = "spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions"
+G1 = "-XX:+UseG1GC"
 
 
 @pytest.fixture
@@ -55,11 +57,18 @@ def test_the_key_changes_with_the_jars(java: Java, tmp_path: Path) -> None:
         {},
         {**LOCAL, JAVA_OPTIONS: "-Xshare:off"},
         {**LOCAL, JAVA_OPTIONS: "-XX:SharedArchiveFile=mine.jsa"},
+        {**LOCAL, DEFAULT_OPTIONS: "-XX:SharedArchiveFile=mine.jsa"},
         {**LOCAL, "spark.driver.extraClassPath": "/opt/other.jar"},
     ],
 )
 def test_there_is_no_archive_for_a_cluster_or_another_class_path_or_own_options(java: Java, config: dict[str, str]) -> None:
     assert archive_for(java, config) is None
+
+
+@pytest.mark.parametrize("name", [SUBMIT_OPTIONS, "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+def test_there_is_no_archive_if_the_environment_names_one(java: Java, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "-XX:SharedArchiveFile=mine.jsa")
+    assert archive_for(java, LOCAL) is None
 
 
 def test_there_is_no_archive_for_a_java_without_a_base_archive(java: Java, tmp_path: Path) -> None:
@@ -82,8 +91,39 @@ def test_java_gets_the_archive_and_the_options_of_a_fast_start(java: Java) -> No
     options = java_options(LOCAL, False, archive(java))
     assert options[-1] == f"-XX:SharedArchiveFile={archive(java).path}"
     assert not set(C1_ONLY) & set(options)
-    assert java_options(LOCAL, True, None) == list(C1_ONLY)
+    assert java_options(LOCAL, True, None) == [*C1_ONLY, SERIAL_COLLECTOR]
     assert java_options({"spark.master": "yarn"}, False, None) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "variables", "defaults"),
+    [
+        ({JAVA_OPTIONS: f"-Xss4m {G1}"}, {}, ""),
+        ({DEFAULT_OPTIONS: "-XX:+UseZGC"}, {}, ""),
+        ({}, {SUBMIT_OPTIONS: G1}, ""),
+        ({}, {"JAVA_TOOL_OPTIONS": G1}, ""),
+        ({}, {"PYSPARK_SUBMIT_ARGS": f"--driver-java-options {G1} pyspark-shell"}, ""),
+        ({}, {"PYSPARK_SUBMIT_ARGS": "--properties-file own.conf pyspark-shell"}, ""),
+        ({}, {}, f"spark.x 1\n{JAVA_OPTIONS} -Xss4m \\\n  {G1}\n"),
+        ({}, {}, f"{DEFAULT_OPTIONS}=-XX\\:+UseParallelGC"),
+    ],
+)
+def test_a_fast_start_keeps_a_given_collector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: dict[str, str], variables: dict[str, str], defaults: str
+) -> None:
+    """Java does not start with two collectors."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in {**variables, "SPARK_CONF_DIR": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "own.conf").write_text(f"{JAVA_OPTIONS} {G1}")
+    (tmp_path / "spark-defaults.conf").write_text(defaults)
+    assert java_options({**LOCAL, **config}, True, None) == list(C1_ONLY)
+
+
+def test_collectors_of_executors_and_in_comments_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    (tmp_path / "spark-defaults.conf").write_text(f"#{JAVA_OPTIONS} {G1}\nspark.executor.extraJavaOptions {G1}\n")
+    assert java_options(LOCAL, True, None) == [*C1_ONLY, SERIAL_COLLECTOR]
 
 
 class UsedError(Exception):

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 from pyspark import accumulators, java_gateway
 
+from dbt.adapters.ducklake.spark.session.given_options import LAUNCHER_OPTIONS, SUBMIT_OPTIONS
 from dbt.adapters.ducklake.spark.session.jvm import (
-    JAVA_OPTIONS,
-    SUBMIT_OPTIONS,
     Jvm,
     JvmEndedError,
     command_and_environment,
@@ -95,10 +94,18 @@ def test_the_settings_of_a_start_are_private_and_removed(tmp_path: Path, monkeyp
 def test_our_options_for_java_come_first_and_replace_no_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`spark-defaults.conf` may have options too, and a setting of ours would replace them."""
     monkeypatch.setenv(SUBMIT_OPTIONS, "-Duser=1")
-    config = {JAVA_OPTIONS: "-Xss4m"}
+    key = "spark.driver.extraJavaOptions"
+    config = {key: "-Xss4m"}
     _, variables = command_and_environment(Path("/java"), config, tmp_path / "address", ["-Dour='s", "-XX:File=/a b"])
     assert shlex.split(variables[SUBMIT_OPTIONS]) == ["-Dour='s", "-XX:File=/a b", "-Duser=1"]
-    assert (tmp_path / "spark.properties").read_text() == f"{JAVA_OPTIONS}=-Xss4m\n"
+    assert (tmp_path / "spark.properties").read_text() == f"{key}=-Xss4m\n"
+
+
+@pytest.mark.parametrize("name", ["JAVA_TOOL_OPTIONS", LAUNCHER_OPTIONS])
+def test_the_java_of_the_command_line_has_one_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "-XX:+UseG1GC")
+    _, variables = command_and_environment(Path("/java"), {}, tmp_path / "address")
+    assert "UseSerialGC" not in variables[LAUNCHER_OPTIONS]
 
 
 def test_java_has_its_own_temporary_folder_without_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from .given_options import driver_options
 from .java import Java, cache_directory
-from .jvm import JAVA_OPTIONS, spark_home
+from .jvm import spark_home
 
 MAKER = f"{__name__}_maker"
 """The module that makes an archive."""
@@ -91,8 +92,8 @@ def archive_for(java: Java, config: Mapping[str, str]) -> ClassArchive | None:
     home = spark_home()
     if os.name != "posix" or not java.has_class_archive or not config.get("spark.master", "").startswith("local"):
         return None
-    own_options = config.get(JAVA_OPTIONS, "") + os.environ.get("JAVA_TOOL_OPTIONS", "") + os.environ.get("JDK_JAVA_OPTIONS", "")
-    if "-Xshare" in own_options or "SharedArchive" in own_options or "ArchiveClasses" in own_options:
+    given = driver_options(config)
+    if "-Xshare" in given or "SharedArchive" in given or "ArchiveClasses" in given:
         return None
     settings = Path(os.environ.get("SPARK_CONF_DIR") or home / "conf")  # is the first folder of the class path
     if config.get("spark.driver.extraClassPath") or _has_files(settings) or os.environ.get("SPARK_DIST_CLASSPATH"):

@@ -24,17 +24,13 @@ from types import FunctionType, SimpleNamespace
 from typing import IO, Any
 
 from ...errors import ConfigurationError
+from .given_options import LAUNCHER_OPTIONS, SUBMIT_OPTIONS, launcher_options, serial_collector
 from .private_settings import submit_arguments
 from .temporary_folder import TemporaryFolder
 
-JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 JAVA_TEMPORARY = "java.io.tmpdir"
 """The system property with Java's temporary folder. Spark's is the same unless spark.local.dir names another one."""
-SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
-"""The environment variable with options for the driver's Java, which come before those of Spark's settings."""
 _JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", SUBMIT_OPTIONS)
-LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For the JVM that only computes the command line for the driver's JVM."""
 CACHED_NAMES = (
     "functions",
     "PythonUtils",
@@ -164,8 +160,9 @@ def command_and_environment(
     script = "spark-submit.cmd" if os.name == "nt" else "spark-submit"
     command = [str(spark_home() / "bin" / script)]
     command += submit_arguments(address.parent, config)
-    launcher = f"{LAUNCHER_OPTIONS} {os.environ.get('SPARK_LAUNCHER_OPTS', '')}".strip()
-    own = {"JAVA_HOME": str(java_home), "SPARK_CONNECT_MODE": "0", "SPARK_LAUNCHER_OPTS": launcher}
+    launcher = shlex.join(["-XX:TieredStopAtLevel=1", *serial_collector(launcher_options())])
+    launcher = f"{launcher} {os.environ.get(LAUNCHER_OPTIONS, '')}".strip()
+    own = {"JAVA_HOME": str(java_home), "SPARK_CONNECT_MODE": "0", LAUNCHER_OPTIONS: launcher}
     if java_options:
         own[SUBMIT_OPTIONS] = f"{shlex.join(java_options)} {os.environ.get(SUBMIT_OPTIONS, '')}".strip()
     return command, {**os.environ, **own, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}

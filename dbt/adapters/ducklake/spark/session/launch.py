@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import importlib.util
 import logging
 import os
 import sys
@@ -17,6 +16,7 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
+from .given_options import defaults_file, driver_options, serial_collector
 from .java import Java, find_java
 from .jvm import Jvm, JvmEndedError, Spawn, end_process, spawn, start_jvm
 from .kept import Keeping, Lease, place_of
@@ -24,7 +24,7 @@ from .settings import SparkSettings
 
 logger = logging.getLogger(__name__)
 
-C1_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
+C1_ONLY = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m")
 """With C1 alone Java reserves a code cache of 48 MB, and a long run compiles the same methods again and again."""
 DELAYED_C2 = (
     "-XX:Tier4InvocationThreshold=15000",
@@ -88,11 +88,7 @@ def has_foreign_settings() -> bool:
     spark = sys.modules.get("pyspark")
     if "PYSPARK_SUBMIT_ARGS" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ or (spark and spark.SparkContext._gateway is not None):
         return True
-    found = importlib.util.find_spec("pyspark")
-    home = os.environ.get("SPARK_HOME")
-    if home is None:
-        home = (found.submodule_search_locations or [""])[0] if found else ""
-    return Path(os.environ.get("SPARK_CONF_DIR") or f"{home}/conf", "spark-defaults.conf").exists()
+    return defaults_file().exists()
 
 
 def _start(
@@ -136,11 +132,11 @@ def _not_started(java: Java, log: IO[bytes], begin: int) -> ConfigurationError:
 def java_options(config: Mapping[str, str], fast_start: bool, archive: ClassArchive | None) -> list[str]:
     """Return our options for Java.
 
-    `fast_start` means C1 only. Otherwise C2 is delayed if the master is local.
+    `fast_start` means C1 only, and the serial collector. Otherwise C2 is delayed if the master is local.
     """
     options: list[str] = []
     if fast_start:
-        options += C1_ONLY
+        options += [*C1_ONLY, *serial_collector(driver_options(config))]
     elif config.get("spark.master", "").startswith("local"):
         options += DELAYED_C2
     if archive is not None:

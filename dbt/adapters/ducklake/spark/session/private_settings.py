@@ -16,7 +16,8 @@ from .temporary_folder import TemporaryFolder
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """The environment variable with the arguments that PySpark gives `spark-submit`."""
 _PROPERTIES_FILE = "--properties-file"
-_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions")
+DRIVER_OPTIONS = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions")
+"""The settings with options for the driver's Java."""
 
 
 @contextlib.contextmanager
@@ -51,11 +52,11 @@ def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:
         folder: an existing folder that only the user can read; the files are not needed once the JVM runs.
         config: the Spark configuration at the start.
     """
-    own, arguments = _without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
+    own, arguments = without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
     defaults = [] if own is not None else ["--load-spark-defaults"]
     # the empty line ends a last line that a backslash continues
     text = Path(own).read_text(encoding="utf-8") + "\n\n" if own is not None else ""
-    settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in _JAVA_OPTIONS if key in config}}
+    settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in DRIVER_OPTIONS if key in config}}
     file = _write(folder / "spark.properties", text + properties(settings))
     return [_PROPERTIES_FILE, str(file), *defaults, *arguments]
 
@@ -70,7 +71,7 @@ def _escaped(text: str) -> str:
     return escaped.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r").replace("\f", "\\f")
 
 
-def _without_properties_file(arguments: list[str]) -> tuple[str | None, list[str]]:
+def without_properties_file(arguments: list[str]) -> tuple[str | None, list[str]]:
     """Return the last properties file that the arguments name, and the arguments without it."""
     file, rest = None, []
     remaining = iter(arguments)
