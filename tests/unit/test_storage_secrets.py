@@ -104,6 +104,34 @@ def test_a_bucket_at_amazon_inherits_neither_server_nor_region(monkeypatch: pyte
     assert spark_endpoint(S3Secret(region="cn-north-1")) == ("https://s3.cn-north-1.amazonaws.com.cn", "cn-north-1", "false")
 
 
+@pytest.mark.parametrize("variables", [{}, {"AWS_REGION": "eu-1"}, {"AWS_ENDPOINT_URL": "http://minio:9000"}])
+def test_a_bucket_at_amazon_inherits_the_own_settings_of_the_profile(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    own = {f"{PREFIX}endpoint": "https://s3.private", f"{PREFIX}endpoint.region": "eu-gov-1", f"{PREFIX}connection.ssl.enabled": "true"}
+    raw = S3Secret(scope="s3://raw")
+
+    def of_bucket(secret: S3Secret, config: dict[str, str]) -> dict[str, str]:
+        found = with_storage(SparkSettings(config=config), [secret]).config
+        assert found.items() >= config.items()
+        bucket = f"{PREFIX}bucket.raw."
+        return {key.removeprefix(bucket): value for key, value in found.items() if key.startswith(bucket) and "aws." not in key}
+
+    assert of_bucket(raw, own) == {}
+    assert of_bucket(replace(raw, region="eu-1", url_style="path"), own) == {"endpoint.region": "eu-1", "path.style.access": "true"}
+    del own[f"{PREFIX}endpoint"]
+    host = "https://s3.eu-gov-1.amazonaws.com" if "AWS_ENDPOINT_URL" in variables else "s3.amazonaws.com"
+    assert of_bucket(raw, own) == {"endpoint": host, "path.style.access": "false"}
+    assert of_bucket(replace(raw, region="eu-1"), own)["endpoint.region"] == "eu-1"
+
+
+def test_a_bucket_at_amazon_inherits_no_server_of_other_secrets() -> None:
+    found = with_storage(SparkSettings(), [GENERAL, S3Secret(scope="s3://raw")])
+    again = with_storage(found, [GENERAL, S3Secret(scope="s3://raw")])
+    assert found == again
+    assert found.config[f"{PREFIX}bucket.raw.endpoint"] == "s3.amazonaws.com"
+
+
 def test_botocore_and_pyarrow_reach_amazon_too(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("botocore")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio:9000")

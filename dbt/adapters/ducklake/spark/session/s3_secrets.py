@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from ...errors import ConfigurationError
 from .settings import SparkSettings
@@ -98,11 +99,15 @@ class S3Secret:
         """The region to sign requests for; None: found for Amazon. Other servers expect `us-east-1` unless configured otherwise."""
         return self.region or (None if self.endpoint is None else "us-east-1")
 
-    def hadoop_settings(self) -> dict[str, str]:
-        """Return the settings of Spark's connector."""
+    def hadoop_settings(self, config: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """Return the settings of Spark's connector.
+
+        Args:
+            config: the profile's own settings of Spark. Those for all buckets replace what this secret does not give itself.
+        """
         path_style = self.url_style == "path"
         if self.endpoint is None:
-            found = self._amazon(path_style, os.environ)
+            found = self._amazon(path_style, os.environ, config)
         else:
             found = _server(self.endpoint_url, self.signing_region, path_style)
         if self.key_id is None or self.secret is None:
@@ -115,17 +120,21 @@ class S3Secret:
         prefix = _HADOOP if self.bucket is None else f"{_HADOOP}bucket.{self.bucket}."
         return {prefix + key: value for key, value in found.items()}
 
-    def _amazon(self, path_style: bool, environment: Mapping[str, str]) -> dict[str, str]:
+    def _amazon(self, path_style: bool, environment: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
         """Return the connector's settings for Amazon, without their prefix.
 
         A bucket would inherit the server and region of all other buckets, and Amazon's SDK reads the server of the environment itself.
+        Only those of the profile's own settings are inherited.
         """
         named = environment_endpoint(environment) is not None
-        if self.bucket is None and not named:
+        if f"{_HADOOP}endpoint" in config or (self.bucket is None and not named):
             found = _server(None, self.region, path_style)
             return {**found, "path.style.access": "true"} if path_style else found
-        region = self.region or (None if named else _environment_region(environment)) or _AMAZON_REGION
-        return _server(f"https://{amazon_host(region)}" if named else _AMAZON, region, path_style)
+        inherited = config.get(f"{_HADOOP}endpoint.region") or (None if named else _environment_region(environment))
+        region = self.region or inherited or _AMAZON_REGION
+        found = _server(f"https://{amazon_host(region)}" if named else _AMAZON, region, path_style)
+        own = {"endpoint.region": self.region is not None, "path.style.access": path_style}
+        return {key: value for key, value in found.items() if own.get(key) or _HADOOP + key not in config}
 
 
 def amazon_host(region: str) -> str:
@@ -217,5 +226,5 @@ def with_storage(settings: SparkSettings, secrets: Iterable[S3Secret]) -> SparkS
         return settings
     found = {} if any(each.bucket is None for each in secrets) else environment_settings(os.environ)
     for each in secrets:
-        found |= each.hadoop_settings()
+        found |= each.hadoop_settings(settings.config)
     return replace(settings, config={**found, **settings.config})
