@@ -10,6 +10,7 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,38 @@ def test_what_could_not_be_removed_is_removed_later(root: Path) -> None:
             remove()
         assert {each.name for each in folder.path.iterdir()} == {LOCK, "subfolder"}
     remove_unused()
+    assert list(root.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_removed_keeps_no_other(root: Path) -> None:
+    from dbt.adapters.ducklake.spark.session import keeper  # Windows cannot import it
+
+    unlink = os.unlink
+
+    def refuse_busy(path: str, **options: Any) -> None:
+        if os.path.basename(path) == "busy":
+            raise PermissionError
+        unlink(path, **options)
+
+    for of_keeper in (True, False):
+        folder = TemporaryFolder()
+        for name in ("a", "busy", "c"):
+            (folder.path / name).touch()
+        (folder.path / "subfolder").mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "unlink", refuse_busy)
+            keeper.remove(str(folder.path)) if of_keeper else folder.remove()
+        assert {each.name for each in folder.path.iterdir()} == {LOCK, "busy"}
+        keeper.remove(str(folder.path)) if of_keeper else remove_unused()
+        assert list(root.iterdir()) == []
+
+
+def test_a_keeper_removes_a_folder_without_its_lock(root: Path) -> None:
+    from dbt.adapters.ducklake.spark.session import keeper  # Windows cannot import it
+
+    folder = TemporaryFolder()
+    (folder.path / LOCK).unlink()
+    keeper.remove(str(folder.path))
     assert list(root.iterdir()) == []
 
 

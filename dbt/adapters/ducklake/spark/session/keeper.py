@@ -181,10 +181,13 @@ def _listen(path: str) -> socket.socket:
 def remove(folder: str) -> None:
     """Remove the JVM's folder, its lock last, as `temporary_folder` does, which this script cannot import."""
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            if name != "lock":
-                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
-        if os.listdir(folder) == ["lock"]:
+        for entry in list(os.scandir(folder)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name != "lock":
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+        if set(os.listdir(folder)) <= {"lock"}:
             shutil.rmtree(folder, ignore_errors=True)
 
 

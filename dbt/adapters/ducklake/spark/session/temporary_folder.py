@@ -78,7 +78,8 @@ def _remove_contents_and_folder(folder: Path | str) -> None:
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
             elif entry.name != LOCK:
-                os.unlink(entry.path)
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
         if set(os.listdir(folder)) <= {LOCK}:
             shutil.rmtree(folder, ignore_errors=True)
 
