@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dbt.adapters.ducklake.session import Lake, LakeSettings
 from dbt.adapters.ducklake.spark.files import s3
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.s3_secrets import S3Secret, environment_settings, secrets_to_add, with_storage
+from dbt.adapters.ducklake.spark.session.sensitive import REDACTION
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from dbt.adapters.ducklake.storage_secrets import storage_secrets
 
@@ -296,3 +298,16 @@ def test_sessions_of_spark_get_added_secrets_unless_the_profile_sets_them(monkey
         "fs.s3a.bucket.raw.secret.key": "y",
         "fs.s3a.bucket.raw.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
     }
+
+
+def test_a_pattern_of_the_profile_hides_the_keys_of_added_secrets_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = SparkRuntime(SparkSettings(config={REDACTION: "(?i)mine"}))
+    monkeypatch.setattr(runtime, "has_lost", lambda _: False)
+    session: Any = Session()
+    runtime._sessions.add(session)
+    runtime.use_secrets([replace(scoped(PROD, "raw"), session_token="z")])
+    pattern = re.compile(session.settings["spark.sql.redaction.options.regex"])
+    shown = {key.removeprefix("fs.s3a.bucket.raw.") for key in session.settings if not pattern.search(key)}
+    assert not shown & {"access.key", "secret.key", "session.token"}
+    assert "endpoint" in shown
+    assert pattern.search("URL")

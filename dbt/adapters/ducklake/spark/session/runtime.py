@@ -18,6 +18,7 @@ from .java import require_pair
 from .jvm import cache_names
 from .s3_secrets import S3Secret
 from .scopes import Scope, Scopes
+from .sensitive import DEFAULT_OPTIONS_REDACTION, OPTIONS_REDACTION, REDACTED_BUCKETS, REDACTION
 from .settings import SparkSettings
 from .temporary_folder import TemporaryFolder
 
@@ -48,7 +49,7 @@ class SparkRuntime:
         self._sessions: weakref.WeakSet[SparkSession] = weakref.WeakSet()
         """The sessions, whose settings `use_secrets` changes."""
         self._hadoop: dict[str, str] = {}
-        """Settings of Hadoop that were added after the start, for all sessions."""
+        """Settings of Hadoop, and the pattern that hides them, that were added after the start, for all sessions."""
         self._scopes = Scopes()
         self._lock = threading.RLock()
         self._scratch_lock = threading.Lock()
@@ -88,14 +89,15 @@ class SparkRuntime:
 
         A given session, and the server of Spark Connect, have their own settings.
         """
+        config = self._settings.config
         if self._given is not None or not self._settings.starts_jvm:
             return
         with self._lock:
+            if REDACTION in config:  # a pattern of the profile may lack the keys, and cannot be changed after the start
+                self._hadoop[OPTIONS_REDACTION] = f"{config.get(OPTIONS_REDACTION, DEFAULT_OPTIONS_REDACTION)}|{REDACTED_BUCKETS}"
             for secret in secrets:
                 self._hadoop |= {
-                    key.removeprefix("spark.hadoop."): value
-                    for key, value in secret.hadoop_settings().items()
-                    if key not in self._settings.config
+                    key.removeprefix("spark.hadoop."): value for key, value in secret.hadoop_settings().items() if key not in config
                 }
             for session in [each for each in self._sessions if not self.has_lost(each)]:
                 for key, value in self._hadoop.items():

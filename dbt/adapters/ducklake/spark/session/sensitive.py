@@ -18,6 +18,13 @@ REDACTED = (
 )
 """Our value for `REDACTION`. Spark's own lacks `fs.azure.account.key.…`, `fs.azure.sas.…`, `fs.s3a.encryption.key`, passwords in URLs."""
 
+OPTIONS_REDACTION = "spark.sql.redaction.options.regex"
+"""Spark's setting: a further pattern of the settings that `SET` hides, which a session can change after the start."""
+DEFAULT_OPTIONS_REDACTION = "(?i)url"
+"""Spark's own value for `OPTIONS_REDACTION`."""
+REDACTED_BUCKETS = r"^fs\.s3a\.bucket\..*\.(?:access\.key|secret\.key|session\.token)$"
+"""Matches the keys of a bucket that a session gets after the start."""
+
 SENSITIVE = re.compile(r"key|sas|credential|pass|pwd|secret|token|oauth|authorization|(?:^|[._-])sig(?:nature)?(?:[._-]|$)", re.IGNORECASE)
 """Names whose values are hidden everywhere."""
 _SIZES = r"memory|memoryOverhead|memoryOverheadFactor|cores|instances|maxResultSize|host|port|bindAddress|heartbeatInterval"
