@@ -27,6 +27,10 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("`current_timestamp`", "`current_timestamp`"),
         ("'now()'", "'now()'"),
         ("current_date", "current_date"),
+        ("(SELECT max(s.localtime) FROM (SELECT a AS localtime) s)", "(SELECT max(s.localtime) FROM (SELECT a AS localtime) s)"),
+        ("(SELECT LocalTime FROM (SELECT a AS localtime))", "(SELECT LocalTime FROM (SELECT a AS localtime))"),
+        ("(SELECT localtime FROM (SELECT a AS `localtime`))", "(SELECT localtime FROM (SELECT a AS `localtime`))"),
+        ("(SELECT a AS localtime, localtime())", "(SELECT a AS localtime, CAST(timestamp_micros(7) AS TIME))"),
         ("current_date()", "CAST(timestamp_micros(7) AS DATE)"),
     ],
 )

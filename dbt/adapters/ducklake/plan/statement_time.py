@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Sequence
 
@@ -30,12 +31,14 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
     Args:
         text: an expression.
         micros: the time in microseconds since 1970.
-        columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses.
+        columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses, and so
+            does an alias of a subquery.
     """
     if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
         return text
     tokens = tokenize(text)
-    folded = {fold(name) for name in columns}
+    aliases = (after.identifier for token, after in itertools.pairwise(tokens) if token.word == "AS")
+    folded = {fold(name) for name in (*columns, *aliases)}
     parts: list[str] = []
     end = 0
     for index, token in enumerate(tokens):
