@@ -229,8 +229,9 @@ def _hadoop(connectors: Sequence[tuple[str, str]]) -> str:
 
 def _no_faults(faults: Sequence[str]) -> str:
     if faults:
-        more = f". {len(faults) - MAX_FAULTS} more are shown when these are mended" if len(faults) > MAX_FAULTS else ""
-        raise ConfigurationError(". ".join(faults[:MAX_FAULTS]) + more)
+        rest = len(faults) - MAX_FAULTS
+        more = [f"{rest} more faults are not shown" if rest > 1 else "1 more fault is not shown"] if rest > 0 else []
+        raise ConfigurationError(". ".join([*faults[:MAX_FAULTS], *more]))
     return ""
 
 
