@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.ducklake.format.leaf_types import LEAF_TYPES
 from dbt.adapters.ducklake.format.objects import Column
-from dbt.adapters.ducklake.spark.session.opaque_values import Opaque, depends_on_value, opaque_type_of
+from dbt.adapters.ducklake.spark.session.opaque_values import UNSURE, Opaque, depends_on_value, kinds_of, opaque_of_choice, opaque_type_of
 
 CANONICAL = "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"
 
@@ -33,6 +33,10 @@ def test_a_nested_column_is_opaque_where_it_contains_an_opaque_type() -> None:
         ("In", ["uuid"], [CANONICAL, CANONICAL]),
         ("WindowSpecDefinition", ["timestamp_ns", ""], []),
         ("LessThan", ["", ""], []),
+        ("LessThan", ["uuid", "uuid"], []),
+        ("GreaterThan", ["uuid"], [CANONICAL]),
+        ("SortOrder", ["uuid"], []),
+        ("SortOrder", [UNSURE], []),
     ],
 )
 def test_expressions_mean_the_same_for_the_text(kind: str, types: list[Opaque], literals: list[str]) -> None:
@@ -48,11 +52,36 @@ def test_expressions_mean_the_same_for_the_text(kind: str, types: list[Opaque], 
         ("EqualTo", ["uuid"], [CANONICAL.upper()]),
         ("EqualTo", ["timestamp_ns"], ["'2020-01-01'"]),
         ("InSubquery", ["uuid", "", ["uuid", ""]], []),
-        ("LessThan", ["uuid", "uuid"], []),
+        ("EqualTo", [UNSURE, UNSURE], []),
+        ("LessThan", ["timestamp_ns", "timestamp_ns"], []),
+        ("SortOrder", ["interval"], []),
         ("WindowSpecDefinition", ["interval"], []),
-        ("Coalesce", ["uuid", "uuid"], []),
+        ("Coalesce", ["uuid", ""], []),
         ("Cast", ["uuid"], []),
     ],
 )
 def test_expressions_depend_on_the_value(kind: str, types: list[Opaque], literals: list[str]) -> None:
     assert depends_on_value(kind, types, literals)
+
+
+@pytest.mark.parametrize(
+    ("kind", "types", "expected"),
+    [
+        ("Coalesce", ["uuid", None], "uuid"),
+        ("Coalesce", ["uuid", ""], ""),
+        ("Coalesce", ["interval", "interval"], ""),
+        ("If", ["", "uuid", "uuid"], "uuid"),
+        ("CaseWhen", ["", "uuid", "", None], "uuid"),
+        ("CaseWhen", ["", "uuid", ""], ""),
+        ("CaseWhen", ["", None], ""),
+        ("WindowExpression", ["uuid", ""], "uuid"),
+        ("Concat", ["uuid", "uuid"], ""),
+    ],
+)
+def test_a_choice_of_uuids_is_a_uuid(kind: str, types: list[Opaque | None], expected: Opaque) -> None:
+    assert opaque_of_choice(kind, types) == expected
+
+
+def test_the_kinds_that_spark_does_not_distinguish() -> None:
+    assert kinds_of(["int32", "uint64", "decimal(10,2)", "struct"]) == {"unsigned"}
+    assert kinds_of(["timestamp", "timestamp_ms", "timestamp_ns"]) == {"coarse"}

@@ -22,7 +22,7 @@ from ..spark.errors import translate
 from ..spark.read.local import local_rows
 from ..spark.read.scan import scan
 from ..spark.session.connect import is_connect
-from ..spark.session.opaque_values import has_opaque, with_opaque_types
+from ..spark.session.opaque_values import has_marked, with_marked_types
 from ..spark.session.plan_types import first_difference
 from ..translate.view_text import column_names, is_our_text, without_counterpart
 
@@ -210,7 +210,7 @@ class ScanRegistry:
     def _first_difference(self, relation: BoundQuery, frame: DataFrame, how: Registering) -> str | None:
         """Return the first operation of a view of DuckDB whose result differs in Spark; `frame` has its rows."""
         types, columns_alone = relation.body.stored_types, relation.body.without_rows()
-        if has_opaque(types) and columns_alone != relation.body:  # only frames without rows have the types of opaque columns
+        if has_marked(types) and columns_alone != relation.body:  # only frames without rows have such types as metadata
             frame = self.query(columns_alone, self.text(columns_alone, how), how.spark)
         return first_difference(frame, types, from_spark=False)
 
@@ -224,4 +224,4 @@ def _rows(table: BoundTable, how: Registering) -> DataFrame:
     """Return the rows of a table. A small one is a local relation, for which Spark needs no scan."""
     local = None if table.virtual or how.asks_for_files else local_rows(table.plan)
     frame = scan(how.spark, table.plan, virtual=table.virtual, unneeded=table.unneeded) if local is None else local.frame(how.spark)
-    return frame if table.columns is None else with_opaque_types(frame, table.columns)
+    return frame if table.columns is None else with_marked_types(frame, table.columns)

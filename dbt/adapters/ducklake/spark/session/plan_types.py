@@ -7,26 +7,23 @@ which this module walks, down to the relations that the query reads.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ...format.leaf_types import leaf_type
 from .clock_changes import RepeatedTimes
+from .expressions import SUBQUERIES, WHOLE, Columns, Expression, each, is_decimal, is_nested, scale
 from .jvm import java_class
-from .opaque_values import Opaque, depends_on_value, has_opaque, have_equal_texts, opaque_type
+from .opaque_values import UNSURE, depends_on_value, has_marked, has_opaque, have_equal_texts, kinds_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
-_SAME_TEXT = frozenset({*_WHOLE, "string", "boolean", "date", "timestamp_ntz", "void"})
+_SAME_TEXT = frozenset({*WHOLE, "string", "boolean", "date", "timestamp_ntz", "void"})
 """Types, in addition to decimals, whose values have the same text in both engines."""
 
-_CAST = "org.apache.spark.sql.catalyst.expressions.Cast"
 _CONF = "org.apache.spark.sql.internal.SQLConf"
 _DATE_TIMES = "org.apache.spark.sql.catalyst.util.DateTimeUtils"
-_LEAVES = ("AttributeReference", "Literal")
 _ORDERS = frozenset(
     {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "SortOrder", "Min", "Max", "Greatest", "Least"},
 )
@@ -52,83 +49,27 @@ def first_difference(frame: DataFrame, stored_types: Collection[str], *, from_sp
     With Spark Connect, which does not show types, return a text that says so.
 
     Args:
-        frame: the query. If it reads tables with opaque columns, they are those of `with_opaque_types`.
+        frame: the query. If it reads tables with such columns, they are those of `with_marked_types`.
         stored_types: the DuckLake types of all columns of the tables that it reads.
         from_spark: the query was written in Spark SQL and translated for DuckDB; otherwise it was translated from DuckDB's SQL.
     """
     java: Any = getattr(frame, "_jdf", None)
     if java is None:
         return "its types, which Spark Connect does not show"
-    return _Check(from_spark, frozenset(stored_types), frame.sparkSession._jvm).plan(java.queryExecution().analyzed())
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    for i in range(sequence.size()):
-        yield sequence.apply(i)
-
-
-class _Expression:
-    """An expression of the plan. Its properties are cached, because each call to the JVM takes longer than the check of its result."""
-
-    def __init__(self, java: Any) -> None:
-        self.java = java
-
-    @cached_property
-    def kind(self) -> str:
-        """The simple name of the expression's class in Spark."""
-        return str(self.java.getClass().getSimpleName())
-
-    @cached_property
-    def type(self) -> str:
-        return str(self.java.dataType().catalogString())
-
-    @cached_property
-    def children(self) -> list[_Expression]:
-        return [] if self.kind in _LEAVES else [_Expression(child) for child in _each(self.java.children())]
-
-    @property
-    def sql(self) -> str:
-        return str(self.java.sql())
-
-    @cached_property
-    def opaque(self) -> Opaque:
-        """The type of the value if it is one of an opaque column; for a subquery, that of its columns."""
-        match self.kind:
-            case "AttributeReference":
-                return opaque_type(self.java)
-            case "OuterReference":
-                return opaque_type(self.java.e())
-            case "GetStructField":
-                (of_struct,) = (child.opaque for child in self.children)
-                return of_struct[self.java.ordinal()] if isinstance(of_struct, list) else of_struct
-            case "ScalarSubquery" | "ListQuery":
-                types = [opaque_type(attribute) for attribute in _each(self.java.plan().output())]
-                return types if len(types) > 1 and any(types) else types[0]
-        return ""
-
-    def is_cast_of(self, kind: str) -> bool:
-        return self.kind == "Cast" and self.children[0].type == kind
-
-
-def _is_decimal(kind: str) -> bool:
-    return kind.startswith("decimal")
-
-
-def _is_nested(kind: str) -> bool:
-    return kind.startswith(("array<", "struct<", "map<"))
-
-
-def _scale(kind: str) -> int:
-    return int(kind.rstrip(")").rpartition(",")[2])
+    plan = java.queryExecution().analyzed()
+    check = _Check(from_spark, frozenset(stored_types), frame.sparkSession._jvm)
+    if has_marked(stored_types):
+        check.columns.collect(plan, check.kinds)
+    return check.plan(plan)
 
 
 def _has_digits_before_point(kind: str) -> bool:
     """Whether a decimal type has digits before the point; without them, 0.5 is `.5` as text in DuckDB."""
     precision = int(kind.partition("(")[2].partition(",")[0])
-    return precision > _scale(kind) or _scale(kind) == 0
+    return precision > scale(kind) or scale(kind) == 0
 
 
-def _adds_alike(interval: _Expression) -> bool:
+def _adds_alike(interval: Expression) -> bool:
     """Whether both engines add the interval alike when clocks change: it has days, or certainly less than 24 hours.
 
     Spark would add 24 hours as one calendar day.
@@ -142,40 +83,44 @@ def _adds_alike(interval: _Expression) -> bool:
     return abs(int(java.eval(None))) < _MICROSECONDS_OF_DAY if java.foldable() else units[:3] == ["0", "0", "0"]
 
 
-def _arithmetic_differs(expression: _Expression) -> bool:
+def _arithmetic_differs(expression: Expression) -> bool:
     types = [child.type for child in expression.children]
     match expression.kind:
         case "Divide" | "Remainder":
-            return _is_decimal(expression.type)
+            return is_decimal(expression.type)
         case "IntegralDivide":
-            return any(each not in _WHOLE for each in types)
+            return any(each not in WHOLE for each in types)
         case "Average":
-            return _is_decimal(types[0])
+            return is_decimal(types[0])
         case "Round":
             return types[0] in ("float", "double") and expression.children[1].sql != "0"
-    if not all(map(_is_decimal, types)):
+    if not all(map(is_decimal, types)):
         return False
-    scales = [_scale(each) for each in types]
-    return _scale(expression.type) != (sum(scales) if expression.kind == "Multiply" else max(scales))
+    scales = [scale(each) for each in types]
+    return scale(expression.type) != (sum(scales) if expression.kind == "Multiply" else max(scales))
 
 
-def _operands_differ(expression: _Expression) -> bool:
+def _operands_differ(expression: Expression) -> bool:
     """Whether the result differs because an operand is nested, an array of strings to concatenate, or binary."""
     kind, children = expression.kind, expression.children
     if kind in _UNTYPED:
         return False
-    if kind in _ORDERS and any(_is_nested(child.type) for child in children):
+    if kind in _ORDERS and any(is_nested(child.type) for child in children):
         return True
     if kind == "ConcatWs" and any(child.type.startswith("array") and not child.is_cast_of("void") for child in children):
         return True
     return kind not in _OF_BYTES and any(child.type == "binary" and not child.is_cast_of("string") for child in children)
 
 
-def _opaque_differs(expression: _Expression) -> bool:
+def _opaque_differs(expression: Expression) -> bool:
     """Whether the expression's result depends on opaque values."""
     kind, children = expression.kind, expression.children
-    if kind in ("GetStructField", "ScalarSubquery"):  # the column that it becomes would have no metadata
+    if kind == "GetStructField":  # the column that it becomes would have no metadata
         return bool(expression.opaque)
+    if kind == "ScalarSubquery":
+        return expression.opaque not in ("", "uuid", UNSURE)
+    if expression.opaque == "uuid":  # the other operands of a choice are conditions, which are checked by themselves
+        return False
     if kind == "Cast" and expression.type == "string" and children[0].opaque == "uuid":  # both engines write it alike
         return False
     if kind == "AggregateExpression" and expression.java.isDistinct():
@@ -184,23 +129,23 @@ def _opaque_differs(expression: _Expression) -> bool:
     return depends_on_value(kind, [child.opaque for child in children if child.kind != "Literal"], literals)
 
 
-def _compared_opaque(plan: Any) -> str | None:
+def _compared_opaque(plan: Any, columns: Columns) -> str | None:
     """Return the SQL of the first opaque column whose values a part of the plan compares, or combines with those of another column."""
     match plan.getClass().getSimpleName():
         case "Aggregate":
-            compared = list(_each(plan.groupingExpressions()))
+            compared = list(each(plan.groupingExpressions()))
         case "Distinct":
-            compared = list(_each(plan.output()))
+            compared = list(each(plan.output()))
         case "Union" | "Intersect" | "Except" as kind:
-            rows = [list(_each(child.output())) for child in _each(plan.children())]
+            rows = [list(each(child.output())) for child in each(plan.children())]
             for same in zip(*rows, strict=True):
-                types = [opaque_type(attribute) for attribute in same]
-                if any(each != types[0] for each in types) or (kind != "Union" and not have_equal_texts(types)):
+                types = [columns.opaque(attribute) for attribute in same]
+                if UNSURE in types or any(found != types[0] for found in types) or (kind != "Union" and not have_equal_texts(types)):
                     return str(next(a for a, t in zip(same, types, strict=True) if t).sql())
             return None
         case _:
             return None
-    return next((each.sql for each in map(_Expression, compared) if not have_equal_texts([each.opaque])), None)
+    return next((found.sql for found in (Expression(java, columns) for java in compared) if not have_equal_texts([found.opaque])), None)
 
 
 class _Check:
@@ -208,55 +153,50 @@ class _Check:
         self.from_spark = from_spark
         self.jvm = jvm
         self.has_opaque = has_opaque(stored_types)
-        self.has_unsigned = any(leaf_type(each).unsigned for each in stored_types)
-        self.has_coarse = any(leaf_type(each).is_coarse for each in stored_types)
+        self.kinds = kinds_of(stored_types)
+        self.columns = Columns(jvm)
 
     @cached_property
     def zone(self) -> Any:
         """Java's time zone of the session."""
         return java_class(self.jvm, _DATE_TIMES).getZoneId(java_class(self.jvm, _CONF).get().sessionLocalTimeZone())
 
-    @cached_property
-    def user_specified(self) -> Any:
-        """The tag of casts that are in the query's text."""
-        return java_class(self.jvm, _CAST).USER_SPECIFIED_CAST()
-
     def plan(self, plan: Any) -> str | None:
         if plan.getClass().getSimpleName() == "View":
             return None
-        for expression in _each(plan.expressions()):
-            found = self.expression(_Expression(expression), None)
+        for expression in each(plan.expressions()):
+            found = self.expression(Expression(expression, self.columns), None)
             if found is not None:
                 return found
-        if self.has_opaque and (found := _compared_opaque(plan)) is not None:
+        if self.has_opaque and (found := _compared_opaque(plan, self.columns)) is not None:
             return found
-        return next((found for child in _each(plan.children()) if (found := self.plan(child)) is not None), None)
+        return next((found for child in each(plan.children()) if (found := self.plan(child)) is not None), None)
 
-    def expression(self, expression: _Expression, parent: _Expression | None) -> str | None:
+    def expression(self, expression: Expression, parent: Expression | None) -> str | None:
         if self.has_opaque and _opaque_differs(expression):
             return expression.sql
         if expression.kind == "Literal" and expression.type == "timestamp" and self._is_repeated(expression, self.zone):
             return expression.sql
         if expression.children and self._differs(expression, parent):
             return expression.sql
-        if expression.kind in ("ScalarSubquery", "ListQuery", "Exists"):
+        if expression.kind in SUBQUERIES:
             found = self.plan(expression.java.plan())
             if found is not None:
                 return found
         found_below = (self.expression(child, expression) for child in expression.children)
         return next((found for found in found_below if found is not None), None)
 
-    def _differs(self, expression: _Expression, parent: _Expression | None) -> bool:
+    def _differs(self, expression: Expression, parent: Expression | None) -> bool:
         kind, children = expression.kind, expression.children
         match kind:
             case "Cast":
-                return self._cast_differs(expression, "" if parent is None else parent.kind)
+                return self._cast_differs(expression, parent)
             case "Ceil" | "Floor":
-                is_cast_to_whole = parent is not None and parent.kind == "Cast" and parent.type in _WHOLE
-                return not is_cast_to_whole and not _is_decimal(children[0].type)
+                is_cast_to_whole = parent is not None and parent.kind == "Cast" and parent.type in WHOLE
+                return not is_cast_to_whole and not is_decimal(children[0].type)
             case "SubtractDates" | "SubtractTimestamps":
                 return True
-            case "UnaryMinus" | "BitwiseNot" if self.has_unsigned and not self._is_surely_signed(children[0]):
+            case "UnaryMinus" | "BitwiseNot" if "unsigned" in self.kinds and self.columns.derives(children[0], "unsigned"):
                 return kind == "UnaryMinus" or not self.from_spark  # `~` is translated for DuckDB
             case "Size" if self.from_spark and children[0].type.startswith("map<"):  # not for DuckDB's array_length
                 return True
@@ -268,46 +208,33 @@ class _Check:
                 plain = kind == "DateAdd" and children[1].kind != "ExtractANSIIntervalDays"
                 return not (plain or self._is_evident_date(children[0]))
             case "TimestampAddInterval" | "TimeAdd" if self.from_spark:  # TimeAdd in Spark 4.0
-                return children[0].is_cast_of("date") and not self._is_explicit(children[0])
+                return children[0].is_cast_of("date") and not self.columns.is_explicit(children[0])
             case "TimestampAddInterval" | "TimeAdd" if children[0].type == "timestamp":
                 return not (expression.java.zoneId().getRules().isFixedOffset() or _adds_alike(children[1]))
         if kind not in ("Add", "Subtract") and self._rounds_a_text(children):
             return True
         return _arithmetic_differs(expression) if kind in _ARITHMETIC else _operands_differ(expression)
 
-    def _is_surely_signed(self, operand: _Expression) -> bool:
-        """Whether an operand is certainly not unsigned in DuckDB, where `-` and `~` of an unsigned integer are one, too."""
-        is_whole = operand.type in _WHOLE or (_is_decimal(operand.type) and _scale(operand.type) == 0)
-        if not is_whole or operand.kind == "Literal":
-            return True
-        if operand.kind == "CaseWhen":  # a cast of DuckDB is translated to one
-            return all(map(self._is_surely_signed, operand.children))
-        return operand.kind == "Cast" and self._is_explicit(operand)
-
-    def _rounds_a_text(self, operands: list[_Expression]) -> bool:
+    def _rounds_a_text(self, operands: list[Expression]) -> bool:
         """Whether a decimal is combined with a literal string: Spark compares doubles, DuckDB rounds the text to a decimal."""
-        to_double = [each for each in operands if each.kind == "Cast" and each.type == "double" and not self._is_explicit(each)]
+        to_double = [each for each in operands if each.kind == "Cast" and each.type == "double" and not self.columns.is_explicit(each)]
         has_text = any(each.is_cast_of("string") and each.children[0].kind == "Literal" for each in to_double)
-        return has_text and any(_is_decimal(each.children[0].type) for each in to_double)
+        return has_text and any(is_decimal(each.children[0].type) for each in to_double)
 
-    def _is_explicit(self, cast: _Expression) -> bool:
-        """Whether the cast is in the query's text, and not added by Spark."""
-        return bool(cast.java.getTagValue(self.user_specified).isDefined())
-
-    def _is_evident_date(self, expression: _Expression) -> bool:
+    def _is_evident_date(self, expression: Expression) -> bool:
         """Whether the expression's text alone shows that it is a date."""
         if expression.kind == "DateAdd":
             return expression.children[1].kind == "ExtractANSIIntervalDays"
         is_date = expression.kind in ("Literal", "CurrentDate", "DateAddYMInterval")
-        return is_date or (expression.kind == "Cast" and self._is_explicit(expression))
+        return is_date or (expression.kind == "Cast" and self.columns.is_explicit(expression))
 
-    def _fails_as_date(self, cast: _Expression, parent_kind: str) -> bool:
+    def _fails_as_date(self, cast: Expression, parent_kind: str) -> bool:
         """Whether DuckDB cannot read a literal as a date or timestamp: its text is incomplete, or it is the argument of a function."""
         if not self.from_spark or cast.type not in ("date", "timestamp", "timestamp_ntz"):
             return False
         return parent_kind in _OF_DATES or not _COMPLETE_DATE.match(cast.children[0].sql.strip("'"))
 
-    def _may_be_repeated(self, cast: _Expression) -> bool:
+    def _may_be_repeated(self, cast: Expression) -> bool:
         """Whether a cast to a timestamp may take a local time that occurs twice."""
         (child,) = cast.children
         zone = cast.java.zoneId()
@@ -320,36 +247,45 @@ class _Check:
                 return RepeatedTimes(self.jvm, zone).contain_a_midnight()
         return child.type in ("string", "timestamp_ntz")
 
-    def _is_repeated(self, constant: _Expression, zone: Any) -> bool:
+    def _is_repeated(self, constant: Expression, zone: Any) -> bool:
         microseconds = constant.java.eval(None)
         return microseconds is not None and RepeatedTimes(self.jvm, zone).contain(microseconds)
 
-    def _cast_differs(self, cast: _Expression, parent_kind: str) -> bool:
+    def _meets_coarse(self, operand: Expression, parent: Expression | None) -> bool:
+        """Whether an operand may be combined with a coarse timestamp, to whose unit DuckDB rounds a literal."""
+        if "coarse" not in self.kinds:
+            return False
+        if parent is None or len(parent.children) == 1:
+            return True
+        return any(self.columns.derives(child, "coarse") for child in parent.children if child is not operand)
+
+    def _cast_differs(self, cast: Expression, parent: Expression | None) -> bool:
+        parent_kind = "" if parent is None else parent.kind
         (child,) = cast.children
         source, target = child.type, cast.type
         is_literal = child.kind == "Literal"
         if source == target or source == "void":
             return False
         if target == "string":
-            return source not in _SAME_TEXT and not (_is_decimal(source) and _has_digits_before_point(source))
+            return source not in _SAME_TEXT and not (is_decimal(source) and _has_digits_before_point(source))
         if target == "timestamp" and self._may_be_repeated(cast):
             return True
-        if self._is_explicit(cast):
-            if source in ("float", "double") and _is_decimal(target):
-                return self.from_spark or parent_kind != "Cast" or _scale(target) != 0
+        if self.columns.is_explicit(cast):
+            if source in ("float", "double") and is_decimal(target):
+                return self.from_spark or parent_kind != "Cast" or scale(target) != 0
             if source == "string" and target == "timestamp_ntz" and self.from_spark:
                 return not is_literal
             return source == "float" and parent_kind == "Divide"
         if source == "string":
             if target == "binary":
                 return parent_kind != "Md5"
-            if target == "timestamp_ntz" and self.has_coarse and "." in child.sql:  # DuckDB rounds the literal to the column's unit
+            if target == "timestamp_ntz" and "." in child.sql and self._meets_coarse(cast, parent):
                 return True
             return not is_literal or (target == "timestamp_ntz" and _has_zone(child.sql)) or self._fails_as_date(cast, parent_kind)
-        if source in _WHOLE:
-            return not (target in _WHOLE or target == "double" or _is_decimal(target))
-        if _is_decimal(source):
-            return not (_is_decimal(target) or target == "double")
+        if source in WHOLE:
+            return not (target in WHOLE or target == "double" or is_decimal(target))
+        if is_decimal(source):
+            return not (is_decimal(target) or target == "double")
         return (source, target) not in _SAME_INSTANT
 
 
