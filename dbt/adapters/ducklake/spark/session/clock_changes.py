@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .jvm import java_class
 
 _FIRST_YEAR, _LATER_YEAR = 1970, 2050
+_has_repeated_midnight: dict[str, bool] = {}
+"""The name of a time zone → whether the beginning of a day occurs twice in it."""
 
 
 class RepeatedTimes:
@@ -34,16 +37,33 @@ class RepeatedTimes:
         return bool(self._rules.getValidOffsets(local).size() > 1)
 
     def contain_a_midnight(self) -> bool:
-        """Whether the beginning of a day since 1970 is one of them, as in Havana."""
-        changes = [rule.createTransition(_LATER_YEAR) for rule in self._rules.getTransitionRules()]
-        for change in reversed(list(self._rules.getTransitions())):
-            if change.getDateTimeBefore().getYear() < _FIRST_YEAR:
-                break
-            changes.append(change)
-        return any(change.isOverlap() and _has_midnight(change.getDateTimeAfter(), change.getDateTimeBefore()) for change in changes)
+        """Whether the beginning of a day since 1970 is one of them, as in Havana.
+
+        The answer is cached for the process: Java returns each change of the clock in a call of its own, and a view needs it again
+        whenever it is registered.
+        """
+        name = str(self._zone.getId())
+        if name not in _has_repeated_midnight:
+            _has_repeated_midnight[name] = any(map(_repeats_midnight, self._overlaps()))
+        return _has_repeated_midnight[name]
+
+    def _overlaps(self) -> Iterator[Any]:
+        """Yield Java's objects for the times at which the clock is put back since 1970."""
+        for rule in self._rules.getTransitionRules():
+            change = rule.createTransition(_LATER_YEAR)
+            if change.isOverlap():
+                yield change
+        past = self._rules.getTransitions()
+        for i in reversed(range(past.size())):
+            change = past.get(i)
+            if change.isOverlap():
+                if change.getDateTimeBefore().getYear() < _FIRST_YEAR:
+                    return
+                yield change
 
 
-def _has_midnight(first: Any, end: Any) -> bool:
-    """Whether the local times from `first` to before `end`, less than a day, have the beginning of a day."""
+def _repeats_midnight(change: Any) -> bool:
+    """Whether the local times that occur twice, less than a day, have the beginning of a day."""
+    first, end = change.getDateTimeAfter(), change.getDateTimeBefore()
     starts_at_midnight = first.toLocalTime().toSecondOfDay() == 0
     return bool(starts_at_midnight or (first.toLocalDate().isBefore(end.toLocalDate()) and end.toLocalTime().toSecondOfDay() > 0))
