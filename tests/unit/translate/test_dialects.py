@@ -165,11 +165,47 @@ def test_expressions_keep_the_names_of_the_other_engine() -> None:
     )
 
 
-def test_expressions_in_values_have_no_counterpart() -> None:
-    assert to_duckdb("SELECT a FROM VALUES (CAST(CAST('1e10' AS DOUBLE) AS STRING)) AS v(a)") is None
-    assert to_duckdb("SELECT a FROM VALUES (ceil(2.5D)) AS v(a)") is None
-    assert to_duckdb("SELECT a FROM VALUES (TIMESTAMP '2024-01-01 00:00:00') AS v(a)") is None
-    assert to_duckdb("SELECT a FROM VALUES (CAST(1 AS BIGINT)), (NULL) AS v(a)") is not None
+@pytest.mark.parametrize(
+    "value",
+    [
+        "CAST(CAST('1e10' AS DOUBLE) AS STRING)",
+        "ceil(2.5D)",
+        "TIMESTAMP '2024-01-01 00:00:00'",
+        "CAST(CAST('2020-11-01' AS DATE) AS TIMESTAMP)",
+        "CAST(1700000000 AS TIMESTAMP)",
+        "CAST(1 AS DATE)",
+        "CAST(0.285e0 AS DECIMAL(3,2))",
+        "CAST(-0.285e0 AS DECIMAL(3,2))",
+        "CAST(0.285D AS DECIMAL(3,2))",
+        "CAST(CAST(0.285 AS DOUBLE) AS DECIMAL(3,2))",
+        "CAST((CAST('0.285' AS DOUBLE)) AS DECIMAL(3,2))",
+        "CAST(CAST('1d' AS STRING) AS DOUBLE)",
+        "CAST('1d' AS DOUBLE)",
+        "X'41'",
+    ],
+)
+def test_expressions_in_values_have_no_counterpart(value: str) -> None:
+    assert to_duckdb(f"SELECT a FROM VALUES ({value}) AS v(a)") is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("CAST(1 AS BIGINT)", "-1", "-1.5e0", "2.5D", "true", "'x'", "NULL", "CAST(NULL AS DATE)", "CAST('2020-11-01' AS DATE)"),
+        *("CAST('0.285' AS DECIMAL(3,2))", "CAST(0.285 AS DECIMAL(3,2))", "CAST(CAST(1 AS BIGINT) AS DECIMAL(3,1))", "CAST(-1 AS DOUBLE)"),
+        *("CAST(1.5 AS FLOAT)", "CAST(1.5D AS FLOAT)", "CAST(true AS INT)", "CAST('1.5' AS DOUBLE)"),
+    ],
+)
+def test_constants_in_values_have_a_counterpart(value: str) -> None:
+    assert to_duckdb(f"SELECT a FROM VALUES ({value}), (NULL) AS v(a)") is not None
+
+
+def test_only_plain_texts_are_cast_to_floating_point_numbers() -> None:
+    for text in ("1", "-1.5", "+.5", "1.", "1e5", " 2.5E-3 ", "NaN", "-Infinity", "inf"):
+        assert to_duckdb(f"SELECT CAST('{text}' AS DOUBLE) AS a") is not None, text
+    for text in ("1d", "1F", "1_0", "0x1p3", "", "1,5", "+inf"):
+        assert to_duckdb(f"SELECT CAST('{text}' AS DOUBLE) AS a") is None, text
+        assert to_spark(f"SELECT CAST('{text}' AS FLOAT) AS a") is None, text
 
 
 def test_values_without_an_alias_have_no_counterpart() -> None:

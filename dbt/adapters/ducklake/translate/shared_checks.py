@@ -28,10 +28,8 @@ def refuse_unless(condition: object) -> None:
 
 
 INTEGERS = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
-_TYPES = INTEGERS | {
-    *(exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.BOOLEAN, exp.DType.TEXT, exp.DType.VARCHAR),
-    *(exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ),
-}
+_NUMBERS = INTEGERS | {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.BOOLEAN}
+_TYPES = _NUMBERS | {exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ}
 PER_DAY = {"hour": 24, "minute": 24 * 60, "second": 24 * 60 * 60}
 """The unit of a time → its number in 24 hours."""
 WHOLE = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Count, exp.Ceil, exp.Floor, exp.RowNumber)
@@ -44,6 +42,7 @@ UPPER_DIFFERS = (
 """Letters that `upper` maps to several letters in Spark and to one in DuckDB, except `ß`; and letters of recent Unicode versions."""
 
 _PLAIN_TIMESTAMP = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}:\d{2}(\.\d{1,6})?)?", re.ASCII)
+_PLAIN_NUMBER = re.compile(r" *([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-?inf(inity)?|nan) *", re.ASCII | re.IGNORECASE)
 _PLAIN_PATTERN = re.compile(
     r"\^?(?:[\w \-,;:@#%&=/<>~'\"!]|\\[.d/+*?()\[\]|{}^$-]|\[[\w ,;:@#%=/.+*-]+\]|[()|](?!\?)|(?<=[\w\])])[+*?](?![+*?]))+", re.ASCII
 )
@@ -160,6 +159,8 @@ def _cast(node: exp.Expr) -> bool:
     is_timestamp = to.this in (exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ)
     if to.this in (exp.DType.TEXT, exp.DType.VARCHAR) and to.expressions and not isinstance(node.parent, exp.Cast):
         return False
+    if to.this in (exp.DType.FLOAT, exp.DType.DOUBLE) and is_text(node.this) and not _PLAIN_NUMBER.fullmatch(node.this.name):
+        return False
     return to.this in _TYPES and not (is_timestamp and is_text(node.this) and not _PLAIN_TIMESTAMP.fullmatch(node.this.name))
 
 
@@ -178,13 +179,30 @@ def _tuple(node: exp.Expr) -> bool:
 def _is_evident_value(node: exp.Expr) -> bool:
     """Whether an expression is a constant that is the same in both engines, whatever its type: a literal, or a cast of one."""
     node = node.unnest()
+    if not isinstance(node, exp.Cast):
+        return isinstance(node, exp.Null) or is_text(node) or _is_evident_number(node)
+    value, to = node.this.unnest(), node.args["to"].this
+    if is_text(value) or isinstance(value, exp.Null):
+        return to not in (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)  # a local time may occur twice
+    return _is_evident_number(node)
+
+
+def _is_evident_number(node: exp.Expr) -> bool:
+    """Whether a constant is the same number or boolean in both engines. They round a floating-point number to different decimals."""
+    node = node.unnest()
     if isinstance(node, exp.Cast):
         value, to = node.this.unnest(), node.args["to"].this
-        if is_text(value) or isinstance(value, exp.Null):
-            return to not in (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)  # a local time may occur twice
-        return to not in (exp.DType.TEXT, exp.DType.VARCHAR) and _is_evident_value(value)
+        differs = to is exp.DType.DECIMAL and _is_floating_point(value)
+        return to in _NUMBERS and not differs and _is_evident_number(value)
     number = node.this if isinstance(node, exp.Neg) else node
-    return isinstance(node, exp.Null | exp.Boolean) or isinstance(number, exp.Literal)
+    return isinstance(number, exp.Boolean) or (isinstance(number, exp.Literal) and not number.is_string)
+
+
+def _is_floating_point(node: exp.Expr) -> bool:
+    """Whether an evident number is a FLOAT or DOUBLE."""
+    if isinstance(node, exp.Cast):
+        return node.args["to"].this in (exp.DType.FLOAT, exp.DType.DOUBLE)
+    return "e" in (node.this if isinstance(node, exp.Neg) else node).name.lower()
 
 
 def _is_nonempty_text(node: object) -> bool:

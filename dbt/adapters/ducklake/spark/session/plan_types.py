@@ -63,6 +63,10 @@ def first_difference(frame: DataFrame, stored_types: Collection[str], *, from_sp
     return check.plan(plan)
 
 
+def _is_number(kind: str) -> bool:
+    return kind in WHOLE or kind in ("float", "double") or is_decimal(kind)
+
+
 def _has_digits_before_point(kind: str) -> bool:
     """Whether a decimal type has digits before the point; without them, 0.5 is `.5` as text in DuckDB."""
     precision = int(kind.partition("(")[2].partition(",")[0])
@@ -268,7 +272,7 @@ class _Check:
             return False
         if target == "string":
             return source not in _SAME_TEXT and not (is_decimal(source) and _has_digits_before_point(source))
-        if target == "timestamp" and self._may_be_repeated(cast):
+        if target == "timestamp" and (_is_number(source) or self._may_be_repeated(cast)):  # DuckDB casts no number to it
             return True
         if self.columns.is_explicit(cast):
             if source in ("float", "double") and is_decimal(target):
