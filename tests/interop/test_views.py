@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
@@ -35,6 +36,25 @@ def test_views_are_refused_one_by_one(both: Both) -> None:
     both.spark("DROP VIEW joined")
     both.spark("CREATE OR REPLACE VIEW pivoted AS SELECT a FROM t")
     assert both.rows("SELECT count(*) FROM on_refused") == [(4,)]
+
+
+SPARK_ALONE = {
+    "binary": "VALUES (X'41')",
+    "rounded": "SELECT CAST(0.285e0 AS DECIMAL(3,2)) AS a",
+    "local": "SELECT * FROM VALUES (TIMESTAMP '2020-06-01 00:00:00') t(a)",
+    "ends_with_comment": "WITH c AS (SELECT * FROM VALUES (CAST(0.285e0 AS DECIMAL(3,2))) t(a)) SELECT a FROM c ORDER BY a -- it's",
+}
+
+
+def test_views_for_spark_alone_are_errors_in_duckdb_without_a_table(both: Both) -> None:
+    for name, text in SPARK_ALONE.items():
+        both.spark(f"CREATE VIEW {name} AS {text}\n")
+    for name in SPARK_ALONE:
+        with pytest.raises(duckdb.ParserException):
+            both.duckdb(f"SELECT * FROM {name}")
+        assert len(both.session.execute(f"SELECT * FROM {name}").fetch()) == 1, name
+    listed = both.duck.execute("SELECT view_name FROM duckdb_views() WHERE database_name = 'lake'").fetchall()
+    assert {name for (name,) in listed} >= set(SPARK_ALONE)
 
 
 NAMED_BY_DUCKDB = [

@@ -56,6 +56,7 @@ from ..sql.values import (
     Sql,
 )
 from ..translate.dialects import PLACEHOLDER, qualify, to_duckdb
+from ..translate.view_text import text_for_spark_alone
 from .defaults import checked_default
 from .environment import Environment
 from .result import Result, changed
@@ -145,7 +146,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         schema,
         name,
         spark_sql=qualified,
-        stored_sql=qualified if duckdb_text is None else duckdb_text,
+        stored_sql=text_for_spark_alone(qualified) if duckdb_text is None else duckdb_text,
         dialect="spark" if duckdb_text is None else "duckdb",
         columns=columns,
         aliases=tuple(alias for alias, _ in statement.columns),

@@ -39,6 +39,15 @@ def spark_text(view: View, database: str, find: Find) -> str:
     return translated
 
 
+def text_for_spark_alone(query: str) -> str:
+    """Return Spark's query as one that DuckDB cannot parse. DuckDB ignores the dialect of a view, and `VALUES (X'41')` is a text in it.
+
+    Args:
+        query: the query, which may end with a comment.
+    """
+    return f"SELECT * FROM (\n{query}\n) AS `spark`"
+
+
 def column_names(view: View, columns: Sequence[str]) -> list[str]:
     """Return the names of a view's columns: the view may rename the first ones, and DuckDB numbers repeated names (`a`, `a_1`).
 
