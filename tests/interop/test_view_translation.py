@@ -208,6 +208,17 @@ def test_local_times_that_occur_twice_are_refused(in_berlin: Both) -> None:
     assert unexpected(of_spark.queries(queries), "equal") == {}
 
 
+def test_timestamps_in_values_are_refused_when_the_clock_changes(in_berlin: Both) -> None:
+    """Spark has computed them before their plan can be checked."""
+    of_duckdb, of_spark = ViewChecker(in_berlin, in_berlin.duckdb), ViewChecker(in_berlin, in_berlin.spark)
+    theirs = ["SELECT a FROM (VALUES (CAST('2020-10-25 02:30:00' AS TIMESTAMPTZ)), (NULL)) AS v(a)"]
+    ours = ["SELECT a FROM VALUES (TIMESTAMP '2020-10-25 02:30:00'), (NULL) AS v(a)"]
+    assert unexpected({**of_duckdb.queries(theirs), **of_spark.queries(ours)}, "refused") == {}
+    in_berlin.spark("SET spark.sql.session.timeZone = UTC")
+    in_berlin.duckdb("SET TimeZone = 'UTC'")
+    assert unexpected({**of_duckdb.queries(theirs), **of_spark.queries(ours)}, "equal") == {}
+
+
 def test_hours_that_may_be_a_day_are_refused_when_the_clock_changes(in_berlin: Both) -> None:
     """Spark adds 24 hours as a calendar day, so longer intervals become shorter steps. What would need too many is refused."""
     moved = ("z + INTERVAL 921 HOUR", "z - INTERVAL 60000 MINUTE", "z + INTERVAL (year(z)) HOUR", "date_trunc('hour', z)")

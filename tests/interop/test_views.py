@@ -41,7 +41,7 @@ def test_views_are_refused_one_by_one(both: Both) -> None:
 SPARK_ALONE = {
     "binary": "VALUES (X'41')",
     "rounded": "SELECT CAST(0.285e0 AS DECIMAL(3,2)) AS a",
-    "local": "SELECT * FROM VALUES (TIMESTAMP '2020-06-01 00:00:00') t(a)",
+    "local": "SELECT * FROM VALUES (CAST(CAST('2020-06-01' AS DATE) AS TIMESTAMP)) t(a)",
     "ends_with_comment": "WITH c AS (SELECT * FROM VALUES (CAST(0.285e0 AS DECIMAL(3,2))) t(a)) SELECT a FROM c ORDER BY a -- it's",
 }
 

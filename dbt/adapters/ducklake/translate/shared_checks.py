@@ -181,10 +181,8 @@ def _is_evident_value(node: exp.Expr) -> bool:
     node = node.unnest()
     if not isinstance(node, exp.Cast):
         return isinstance(node, exp.Null) or is_text(node) or _is_evident_number(node)
-    value, to = node.this.unnest(), node.args["to"].this
-    if is_text(value) or isinstance(value, exp.Null):
-        return to not in (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)  # a local time may occur twice
-    return _is_evident_number(node)
+    value = node.this.unnest()
+    return is_text(value) or isinstance(value, exp.Null) or _is_evident_number(node)
 
 
 def _is_evident_number(node: exp.Expr) -> bool:

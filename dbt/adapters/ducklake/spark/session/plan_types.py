@@ -17,12 +17,11 @@ from .jvm import java_class
 from .opaque_values import UNSURE, depends_on_value, has_marked, has_opaque, have_equal_texts, kinds_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _SAME_TEXT = frozenset({*WHOLE, "string", "boolean", "date", "timestamp_ntz", "void"})
 """Types, in addition to decimals, whose values have the same text in both engines."""
 
-_CONF = "org.apache.spark.sql.internal.SQLConf"
 _DATE_TIMES = "org.apache.spark.sql.catalyst.util.DateTimeUtils"
 _ORDERS = frozenset(
     {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "SortOrder", "Min", "Max", "Greatest", "Least"},
@@ -57,7 +56,7 @@ def first_difference(frame: DataFrame, stored_types: Collection[str], *, from_sp
     if java is None:
         return "its types, which Spark Connect does not show"
     plan = java.queryExecution().analyzed()
-    check = _Check(from_spark, frozenset(stored_types), frame.sparkSession._jvm)
+    check = _Check(from_spark, frozenset(stored_types), frame.sparkSession)
     if has_marked(stored_types):
         check.columns.collect(plan, check.kinds)
     return check.plan(plan)
@@ -153,21 +152,25 @@ def _compared_opaque(plan: Any, columns: Columns) -> str | None:
 
 
 class _Check:
-    def __init__(self, from_spark: bool, stored_types: frozenset[str], jvm: Any) -> None:
+    def __init__(self, from_spark: bool, stored_types: frozenset[str], spark: SparkSession) -> None:
         self.from_spark = from_spark
-        self.jvm = jvm
+        self.spark = spark
+        self.jvm: Any = spark._jvm
         self.has_opaque = has_opaque(stored_types)
         self.kinds = kinds_of(stored_types)
-        self.columns = Columns(jvm)
+        self.columns = Columns(self.jvm)
 
     @cached_property
     def zone(self) -> Any:
-        """Java's time zone of the session."""
-        return java_class(self.jvm, _DATE_TIMES).getZoneId(java_class(self.jvm, _CONF).get().sessionLocalTimeZone())
+        """Java's time zone of the query's session, which need not be the active one of Java's thread."""
+        return java_class(self.jvm, _DATE_TIMES).getZoneId(self.spark.conf.get("spark.sql.session.timeZone"))
 
     def plan(self, plan: Any) -> str | None:
-        if plan.getClass().getSimpleName() == "View":
+        kind = plan.getClass().getSimpleName()
+        if kind == "View":
             return None
+        if kind == "LocalRelation" and (found := self._repeated_constants(plan)) is not None:
+            return found
         for expression in each(plan.expressions()):
             found = self.expression(Expression(expression, self.columns), None)
             if found is not None:
@@ -175,6 +178,11 @@ class _Check:
         if self.has_opaque and (found := _compared_opaque(plan, self.columns)) is not None:
             return found
         return next((found for child in each(plan.children()) if (found := self.plan(child)) is not None), None)
+
+    def _repeated_constants(self, values: Any) -> str | None:
+        """Return the SQL of a column of VALUES that may have a local time that occurs twice."""
+        columns = (Expression(column, self.columns) for column in each(values.output()))
+        return next((column.sql for column in columns if column.type == "timestamp" and RepeatedTimes(self.jvm, self.zone).exist), None)
 
     def expression(self, expression: Expression, parent: Expression | None) -> str | None:
         if self.has_opaque and _opaque_differs(expression):
