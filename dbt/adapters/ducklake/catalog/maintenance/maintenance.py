@@ -109,7 +109,7 @@ class Maintenance:
         return self.needed_files() | self._paths(scheduled_paths)
 
     def added_files(self) -> set[str]:
-        """Return the paths of the data files that another program wrote, and of copies of them. Only these can be symbolic links."""
+        """Return the paths of the data files that another program wrote, which can be symbolic links, and of clones of them."""
         return self._paths(added_files)
 
     def schema_directories(self) -> set[str]:

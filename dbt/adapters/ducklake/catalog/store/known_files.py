@@ -59,7 +59,7 @@ def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
 
 
 def added_files(connection: Connection, data_path: str) -> Iterator[str]:
-    """Yield the paths of registered data files that another program wrote, and of copies of them: the files with a name mapping."""
+    """Yield the paths of registered data files that another program wrote, and of clones of them: the files with a name mapping."""
     source = t.data_file
     columns = source.c.data_file_id, source.c.table_id, source.c.path, source.c.path_is_relative
     rows = connection.execute(select(*columns).where(source.c.mapping_id.is_not(None))).all()
