@@ -623,6 +623,20 @@ def test_a_column_with_inlined_rows_can_get_a_name_that_the_database_cannot_stor
     assert rows == ([(1, "x"), (2, "y")] if lake.can_inline(table.columns) else [(1, "x")])
 
 
+@pytest.mark.parametrize("place", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+def test_rows_of_a_transaction_that_then_makes_the_table_too_wide_are_refused(lake: LakeCatalog) -> None:
+    table = create(lake, columns=columns_of(numbered(300), "varchar"))
+    wide = tuple(replace(each, default=None, initial_default="x" * 23) for each in columns_of(numbered(500), "varchar"))
+
+    def insert_and_widen(tx: Transaction) -> None:
+        row = tuple("x" * 23 for _ in table.columns)
+        tx.rows.add_inlined(table, [row], tuple(ColumnStats(each.column_id) for each in table.columns))
+        tx.objects.put_table(replace(table, columns=wide, next_column_id=501))
+
+    with pytest.raises(LakeError, match="commit before you alter the table"):
+        committed(lake, insert_and_widen)
+
+
 @pytest.mark.parametrize("place", [*USUAL_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)], indirect=True)
 def test_a_wide_table_gets_an_inlined_data_table_for_duckdb_although_our_rows_are_not_inlined(lake: LakeCatalog) -> None:
     table = create(lake, columns=columns_of(numbered(500), "varchar"))

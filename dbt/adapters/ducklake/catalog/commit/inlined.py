@@ -54,7 +54,7 @@ def only_duckdb_inlines(dialect: CatalogDialect, columns: Sequence[Column]) -> b
 
 
 def _have_types(dialect: CatalogDialect, columns: Iterable[Column]) -> bool:
-    """Whether the types and names allow inlining. DuckDB checks nothing else."""
+    """Whether DuckDB would inline these columns: it checks the types, the reserved names, and how many bytes a name has."""
     return all(_sql_type(dialect, each) is not None for each in columns)
 
 
@@ -209,6 +209,11 @@ def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Colle
 def _table_for(state: CommitState, table: Table) -> str:
     """Return the inlined-data table with the table's current columns, creating it if necessary."""
     table_id = table.table_id
+    if not can_inline(state.database.dialect, table.columns):
+        raise LakeError(
+            f"rows that this transaction inserted into {table.schema_name}.{table.name} would be inlined in the catalog, "
+            "which cannot store the altered columns: commit before you alter the table, or set data_inlining_row_limit to 0"
+        )
     if table_id in state.inlined_tables:
         return state.inlined_tables[table_id]
     found = registered(state.connection, table_id)
@@ -216,11 +221,6 @@ def _table_for(state: CommitState, table: Table) -> str:
         name, version = found[-1]
         if not layout_changed(read_history(state.connection, table_id).layout(version), table.columns):
             return name
-    if not can_inline(state.database.dialect, table.columns):
-        raise LakeError(
-            f"rows that this transaction inserted into {table.schema_name}.{table.name} would be inlined in the catalog, "
-            "which cannot store the altered columns: commit before you alter the table, or set data_inlining_row_limit to 0"
-        )
     state.increase_schema_version()
     # Without this row, readers would use the columns of the table's first snapshot. DuckDB does not write it.
     state.add_schema_version(table_id)
