@@ -83,6 +83,7 @@ def test_a_lake_in_order_has_no_faults(session: LakeSession) -> None:
         ("s", "contains_null = 0"),
         ("ts", "max_value = '2020-01-03 00:00:00'"),
         ("tz", "min_value = '2020-01-02 00:00:00+00'"),
+        ("a", "min_value = NULL, max_value = NULL"),
     ],
 )
 def test_statistics_that_do_not_cover_the_files_are_found_and_removed(

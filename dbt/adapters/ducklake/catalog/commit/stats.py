@@ -18,14 +18,11 @@ from sqlalchemy import delete, func, select
 from ...format.files import ColumnStats, WrittenFile
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.statistics import merge_stats
+from ...format.statistics import WITHOUT_STATISTICS, merge_stats
 from ..read.row_state import TableStats
 from ..staged import RowChanges
 from ..store import tables as t
 from .state import CommitState
-
-_WITHOUT_STATISTICS = frozenset({"int128", "uint128", "timetz", "interval", "time_ns", "blob"})
-"""The types of which DuckDB uses no bounds. A column has a row nevertheless, without which DuckDB cannot SET NOT NULL."""
 
 
 def write_table_stats(state: CommitState, table: Table, stats: TableStats, changes: RowChanges) -> None:
@@ -181,7 +178,7 @@ def _before(row: Any, leaf: Column, stats: TableStats, *, without_rows: bool) ->
         bounds_known = row.extra_stats is not None if has_extra else row.min_value is not None and row.max_value is not None
         # the catalog stores no counts, and only whether a count is zero matters
         nulls = 1 if row.contains_null or row.contains_null is None else 0
-        if not bounds_known and leaf.type not in _WITHOUT_STATISTICS:
+        if not bounds_known and leaf.type not in WITHOUT_STATISTICS:
             return None
         return ColumnStats(leaf.column_id, None, 1, nulls, row.min_value, row.max_value, row.contains_nan, row.extra_stats)
     if not stats.exists or stats.record_count == 0 or without_rows:
@@ -195,7 +192,7 @@ def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     Geometries and variants need `extra_stats` instead: the extent, or the bounds of the shredded parts.
     """
     leaf = leaf_type(type_name)
-    if type_name in _WITHOUT_STATISTICS:
+    if type_name in WITHOUT_STATISTICS:
         return stats.null_count is not None
     if leaf.extra_stats:
         return stats.extra_stats is not None

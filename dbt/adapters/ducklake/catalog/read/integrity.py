@@ -15,8 +15,9 @@ from sqlalchemy.engine import Connection
 
 from ...format.default_texts import readable_default
 from ...format.identifiers import backquoted
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.statistics import exceeds
+from ...format.statistics import WITHOUT_STATISTICS, exceeds
 from ..store import tables as t
 
 _BATCH_ROWS = 10_000
@@ -71,7 +72,8 @@ def faults_of_statistics(connection: Connection, tables: Sequence[Table], snapsh
             names = ", ".join(columns[table.table_id, column_id].name for column_id in ids)
             yield (
                 f"the statistics of {table.schema_name}.{table.name} do not cover all its files, so that DuckDB answers queries of {names} "
-                f"wrongly; run in the catalog database: DELETE FROM {_sql_name(connection, t.table_column_stats.name)} "
+                "wrongly, now or after its next insert; run in the catalog database: "
+                f"DELETE FROM {_sql_name(connection, t.table_column_stats.name)} "
                 f"WHERE table_id = {table.table_id} AND column_id IN ({', '.join(map(str, ids))}), and let DuckDB attach the lake again: "
                 "it reads the files then"
             )
@@ -82,6 +84,8 @@ def _uncovered(connection: Connection, columns: Mapping[tuple[int, int], Column]
     of_file, of_table, data = t.file_column_stats.c, t.table_column_stats.c, t.data_file.c
     has_nulls = and_(of_file.null_count > 0, of_table.contains_null == literal(False, t.Boolean()))
     differ = or_(of_file.min_value != of_table.min_value, of_file.max_value != of_table.max_value)
+    unbounded = and_(of_table.min_value.is_(None), of_table.max_value.is_(None))
+    lack = and_(unbounded, or_(of_file.min_value.is_not(None), of_file.max_value.is_not(None)))
     query = (
         select(
             *(of_file.table_id, of_file.column_id, has_nulls.label("has_nulls"), of_file.min_value, of_file.max_value),
@@ -89,13 +93,15 @@ def _uncovered(connection: Connection, columns: Mapping[tuple[int, int], Column]
         )
         .join(t.data_file, data.data_file_id == of_file.data_file_id)
         .join(t.table_column_stats, and_(of_table.table_id == of_file.table_id, of_table.column_id == of_file.column_id))
-        .where(t.visible(t.data_file, snapshot_id), or_(has_nulls, differ))
+        .where(t.visible(t.data_file, snapshot_id), or_(has_nulls, differ, lack))
     )
     for row in connection.execute(query.execution_options(yield_per=_BATCH_ROWS)):
         column = columns.get((row.table_id, row.column_id))
         if column is None or column.children:
             continue
-        if row.has_nulls or exceeds(column.type, (row.min_value, row.max_value), (row.least, row.greatest)):
+        # DuckDB takes a table without bounds for one without values: its next insert stores only the bounds of the new rows.
+        lacks = row.least is None and row.greatest is None and leaf_type(column.type).has_bounds and column.type not in WITHOUT_STATISTICS
+        if row.has_nulls or lacks or exceeds(column.type, (row.min_value, row.max_value), (row.least, row.greatest)):
             yield row.table_id, row.column_id
 
 
