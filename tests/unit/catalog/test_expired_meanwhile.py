@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
-from dbt.adapters.ducklake.catalog.commit import rows
+from dbt.adapters.ducklake.catalog.commit import flush, rows
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.maintenance import expiry, maintenance
 from dbt.adapters.ducklake.catalog.read import column_history, flush_plan, row_state, table_metrics
@@ -203,7 +204,7 @@ def schema_of(tx: Transaction) -> Schema:
 
 
 def test_an_expiry_drops_many_inlined_data_tables_in_several_transactions(lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "_DROPPED_TABLES", 2)
+    monkeypatch.setattr(expiry, "MAX_DROPPED_TABLES", 2)
     committed(lake, lambda tx: tx.objects.new_schema("s"))
 
     def create_filled(tx: Transaction) -> None:
@@ -261,6 +262,39 @@ def test_a_flush_drops_the_emptied_inlined_data_tables_of_the_whole_lake(lake: L
     committed(lake, lambda tx: tx.rows.add_inlined(table_of(tx), [(3, "z", 3, 4)], tuple(map(ColumnStats, range(1, 5)))))
     flush_all(lake)
     assert inlined_data_tables(lake) == {"t": 1, "u": 1, "v": 2}
+
+
+def test_a_flush_drops_a_limited_number_of_emptied_inlined_data_tables(sqlite_lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with rows, which are not dropped, do not count."""
+    lake = sqlite_lake
+    monkeypatch.setattr(flush, "MAX_DROPPED_TABLES", 2)
+    for name in ("filled", "other"):
+        create(lake, name)
+        committed(lake, lambda tx, name=name: tx.rows.add_inlined(table_of(tx, name), [(1, "x")], (ColumnStats(1), ColumnStats(2))))
+        committed(lake, lambda tx, name=name: add_column(tx, name))
+    create(lake)
+    for _ in range(5):
+        committed(lake, add_column)
+    numbers = [6]
+    for _ in range(200):
+        insert_and_flush(lake)
+        numbers.append(inlined_data_tables(lake)["t"])
+        if numbers[-1] == 1:
+            break
+    assert numbers[-1] == 1
+    assert {before - after for before, after in pairwise(numbers)} <= {0, 1, 2}
+    assert inlined_data_tables(lake) == {"filled": 2, "other": 2, "t": 1}
+
+
+def insert_and_flush(lake: LakeCatalog) -> None:
+    """Commit a row of `t` that is inlined, and a flush of `t`."""
+
+    def insert_row(tx: Transaction) -> None:
+        columns = table_of(tx).columns
+        tx.rows.add_inlined(table_of(tx), [(1, "x", *range(len(columns) - 2))], tuple(ColumnStats(each.column_id) for each in columns))
+
+    committed(lake, insert_row)
+    flush_all(lake)
 
 
 def test_an_inlined_data_table_that_is_missing_stops_no_flush_of_another_table(sqlite_lake: LakeCatalog) -> None:

@@ -17,14 +17,16 @@ from ...format.files import FlushedFile
 from ...format.objects import Table
 from ..staged import Flush
 from ..store import tables as t
-from ..store.inlined import data_table, delete_table, drop_table, emptied
+from ..store.inlined import MAX_DROPPED_TABLES, data_table, delete_table, drop_table, emptied
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
 from .stats import double_columns, float_columns, without_bounds_of
 
 
 def drop_emptied_tables(state: CommitState) -> None:
-    """Drop the inlined-data tables of all tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
+    """Drop inlined-data tables of all tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
+
+    One flush drops up to `MAX_DROPPED_TABLES`, so that it succeeds however many there are. The next ones drop the others.
 
     DuckDB, too, does so with each flush, because a table that is altered again and again would otherwise keep one for each layout.
 
@@ -33,7 +35,7 @@ def drop_emptied_tables(state: CommitState) -> None:
     that empties it; DuckDB's own flush drops it immediately.
     """
     source = t.inlined_data_tables
-    for row in emptied(state.connection):
+    for row in emptied(state.connection, MAX_DROPPED_TABLES):
         state.connection.execute(delete(source).where(source.c.table_id == row.table_id, source.c.schema_version == row.schema_version))
         drop_table(state.connection, row.table_name)
         state.increase_schema_version()

@@ -20,7 +20,7 @@ from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
 from ..store import tables as t
 from ..store.database import change_with_ids, insert_rows, rows_with_ids
 from ..store.dialects import dialect_of
-from ..store.inlined import delete_table_name, drop_table, find_delete_table, registered
+from ..store.inlined import MAX_DROPPED_TABLES, delete_table_name, drop_table, find_delete_table, registered
 from ..store.known_files import table_directories
 
 _OF_TABLES = (
@@ -30,9 +30,6 @@ _OF_TABLES = (
 """The metadata tables whose rows are removed with their table, by table id."""
 _OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
 """The metadata tables whose rows are removed with their data file."""
-_DROPPED_TABLES = 200
-"""After how many dropped inlined tables an expiry continues in another transaction. PostgreSQL limits the locks of all transactions, and
-each drop takes several."""
 
 
 def expirable(connection: Connection, versions: Collection[int] | None, older_than: datetime | None) -> list[SnapshotRecord]:
@@ -79,7 +76,7 @@ def _without_inlined_tables(connection: Connection, tables: Collection[int]) -> 
     """Drop the inlined-data and inlined-delete tables of as many tables as one transaction can, and return the ids of these tables."""
     done, dropped = [], 0
     for table_id in tables:
-        if dropped >= _DROPPED_TABLES:
+        if dropped >= MAX_DROPPED_TABLES:
             break
         names = [name for name, _ in registered(connection, table_id)]
         if find_delete_table(connection, table_id) is not None:

@@ -7,6 +7,7 @@ write these tables.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,6 +40,10 @@ class InlinedTable:
 
 _VISIBLE = "begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
 """The condition of `tables.visible`, for `_of_each`."""
+
+MAX_DROPPED_TABLES = 200
+"""After how many inlined-data or inlined-delete tables a transaction drops no more. PostgreSQL limits the locks of all transactions, and
+each drop takes several."""
 
 _NUMBERS = "must have whole numbers of 0 or more"
 
@@ -185,8 +190,14 @@ def all_registered(connection: Connection) -> tuple[dict[str, int], set[int]]:
     return {row.table_name: row.table_id for row in rows if row.table_id not in damaged}, damaged
 
 
-def emptied(connection: Connection) -> list[Row[Any]]:
-    """Return the rows of the lake's inlined-data tables that have no rows and are not the newest of their table, without damaged rows."""
+def emptied(connection: Connection, at_most: int) -> list[Row[Any]]:
+    """Return catalog rows of inlined-data tables that have no rows and are not the newest of their table, without damaged catalog rows.
+
+    Args:
+        connection: a reading or writing transaction.
+        at_most: how many inlined-data tables are examined, which takes a lock for each on PostgreSQL. If there are more, they are chosen
+            at random, because those with rows must not keep the others from being found.
+    """
     source = t.inlined_data_tables
     rows = connection.execute(select(source).distinct().order_by(source.c.table_id, source.c.schema_version)).all()
     damaged = set(rule_violations(source, rows))
@@ -195,7 +206,8 @@ def emptied(connection: Connection) -> list[Row[Any]]:
     if not superseded:
         return []
     existing = superseded.keys() & set(inspect(connection).get_table_names(schema=t.schema_of(connection)))
-    found = _of_each(connection, sorted(existing), 0, "EXISTS (SELECT 1 FROM {0})")
+    examined = random.sample(sorted(existing), min(len(existing), at_most))
+    found = _of_each(connection, examined, 0, "EXISTS (SELECT 1 FROM {0})")
     return [superseded[name] for name, (has_rows,) in found if not has_rows]
 
 
