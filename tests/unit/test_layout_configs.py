@@ -10,8 +10,9 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.foreign_configs import config_notes, config_warnings
-from dbt.adapters.ducklake.format.objects import PROPERTY_TAG
-from dbt.adapters.ducklake.layout import CONFIGURED, layout_of, reset_actions
+from dbt.adapters.ducklake.format.objects import PROPERTY_TAG, Column, Table
+from dbt.adapters.ducklake.format.options import Options, StoredOption
+from dbt.adapters.ducklake.layout import CONFIGURED, layout_actions, layout_of, reset_actions
 
 
 @pytest.mark.parametrize(
@@ -93,3 +94,12 @@ def test_an_option_whose_case_changes_is_not_reset() -> None:
     table: Any = SimpleNamespace(tags={PROPERTY_TAG + CONFIGURED: recorded}, columns=(), partition_fields=(), sorting=())
     assert reset_actions(table, layout_of({"options": {"parquet_compression": "zstd", "Team": "a"}})) == []
     assert reset_actions(table, layout_of({"options": {"Team": "a"}})) == ["unset tblproperties ('parquet_compression')"]
+
+
+def test_the_limit_of_a_table_whose_rows_cannot_be_inlined_is_in_order_if_it_is_0() -> None:
+    wanted = layout_of({"tblproperties": {"data_inlining_row_limit": 100}})
+    tags = {PROPERTY_TAG + CONFIGURED: wanted.with_record[CONFIGURED]}
+    table = Table(1, "u", "main", "t", "p/", (Column(1, "xmin", "int32"),), 2, tags=tags)
+    for stored, never_inlined, is_same in (("0", True, True), ("100", False, True), ("0", False, False), ("100", True, False)):
+        options = Options.of([StoredOption("data_inlining_row_limit", stored, "table", 1)])
+        assert (layout_actions(table, options, wanted, never_inlined=never_inlined) == []) is is_same

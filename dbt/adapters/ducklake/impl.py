@@ -320,7 +320,11 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
             table = reader.find(str(relation.schema), str(relation.identifier))
             if not isinstance(table, Table):
                 return []
-            return reset_actions(table, layout) if resets_only else layout_actions(table, reader.options(), layout)
+            if resets_only:
+                return reset_actions(table, layout)
+            lake = self._session().lake
+            only_duckdb_inlines = lake.catalog_of(lake.named(str(relation.database))).only_duckdb_inlines(table.columns)
+            return layout_actions(table, reader.options(), layout, never_inlined=only_duckdb_inlines)
 
     @available.parse_list
     def key_actions(self, relation: DuckLakeRelation, column: DuckLakeColumn, new_type: str) -> list[str]:

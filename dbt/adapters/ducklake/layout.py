@@ -145,8 +145,15 @@ def _with_lost_columns(table: Table, wanted: Layout) -> set[str]:
     return {kind for kind, names in present.items() if names - {name for key in getattr(wanted, kind) for name in names_in_spark(key)}}
 
 
-def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:
-    """Return the actions of ALTER TABLE that give a table the wanted layout for new rows."""
+def layout_actions(table: Table, options: Options, wanted: Layout, *, never_inlined: bool = False) -> list[str]:
+    """Return the actions of ALTER TABLE that give a table the wanted layout for new rows.
+
+    Args:
+        table: the table.
+        options: the options of its lake.
+        wanted: the layout.
+        never_inlined: whether its limit of inlined rows is 0 whatever is wanted, because the catalog database cannot store them.
+    """
     actions = reset_actions(table, wanted)
     actions += [
         f"set {name.replace('_', ' ')} ({', '.join(keys)})"
@@ -155,7 +162,11 @@ def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:
     ]
     differing = {}
     for key, value in wanted.with_record.items():
-        is_same = options.at(key, "table", table.table_id) == stored_value(key, value) if is_option(key) else _property(table, key) == value
+        if is_option(key):
+            stored = "0" if never_inlined and key == "data_inlining_row_limit" else stored_value(key, value)
+            is_same = options.at(key, "table", table.table_id) == stored
+        else:
+            is_same = _property(table, key) == value
         if not is_same:
             differing[key] = value
     return actions + set_action(differing)

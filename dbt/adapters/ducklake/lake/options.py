@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +15,13 @@ from .context import Context
 from .schemas import required_schema
 from .tables import required_table
 
+logger = logging.getLogger(__name__)
+
 _INLINING = "data_inlining_row_limit"
+_NOT_INLINED = (
+    "rows of %s.%s are not inlined, and its option data_inlining_row_limit is 0: the catalog database cannot have a table with its %d "
+    "columns. PostgreSQL allows 1597, and none with the name of a system column, such as xmin or ctid; SQLite allows 1997"
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,8 @@ class OptionEntry:
 def set_option(context: Context, key: str, value: object, *, schema: str | None = None, table: str | None = None) -> None:
     """Stage an option for the table, else for the schema, else for the lake.
 
+    Tables of which the catalog database cannot have inlined rows get the limit 0, as when they are created.
+
     Args:
         context: the transaction.
         key: the option's name.
@@ -39,7 +48,7 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
         table: the table.
 
     Raises:
-        StatementError: the option or value is invalid, or rows of a table cannot be inlined.
+        StatementError: the option or value is invalid, or a column of a table that would be inlined has a reserved name.
         NotFoundError: the schema or table does not exist.
     """
     stored = stored_value(key, value)
@@ -48,10 +57,14 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
         scope = required_table(context, schema or "main", table)
     elif schema is not None:
         scope = required_schema(context, schema)
-    if key.lower() == _INLINING and stored != "0":
-        for each in _tables(context, scope):
-            _require_inlinable(context, each)
+    tables = list(_tables(context, scope)) if key.lower() == _INLINING and stored != "0" else []
+    for each in tables:
+        _require_inlinable(each)
     context.transaction.objects.set_option(key.lower(), stored, scope)
+    for each in tables:
+        if context.catalog.only_duckdb_inlines(each.columns):
+            logger.warning(_NOT_INLINED, each.schema_name, each.name, len(each.columns))
+            context.transaction.objects.set_option(_INLINING, "0", each)
 
 
 def unset_option(context: Context, key: str, table: Table) -> None:
@@ -96,12 +109,7 @@ def _tables(context: Context, scope: Schema | Table | None) -> Iterator[Table]:
                 yield relation
 
 
-def _require_inlinable(context: Context, table: Table) -> None:
-    if context.catalog.only_duckdb_inlines(table.columns):
-        raise StatementError(
-            f"rows of {table.schema_name}.{table.name} cannot be inlined: the catalog database cannot have a table with as many columns or "
-            "with these names. Rename or drop columns, or set data_inlining_row_limit to 0 for the table first"
-        )
+def _require_inlinable(table: Table) -> None:
     taken = next((column.name for column in table.columns if fold(column.name) in RESERVED_NAMES), None)
     if taken is not None:
         raise StatementError(

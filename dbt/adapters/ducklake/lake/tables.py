@@ -64,8 +64,9 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
             f"DROP VIEW {request.schema}.{request.name} first"
         )
     table = _new_table(context, request) if existing is None else _rebuild(context, existing, request)
+    never_inlined = context.catalog.only_duckdb_inlines(table.columns)
     for key, value in request.options.items():
-        context.transaction.objects.set_option(key, value, table)
+        context.transaction.objects.set_option(key, "0" if never_inlined and key == "data_inlining_row_limit" else value, table)
     return table
 
 

@@ -49,7 +49,10 @@ def can_inline(dialect: CatalogDialect, columns: Sequence[Column]) -> bool:
 
 
 def only_duckdb_inlines(dialect: CatalogDialect, columns: Sequence[Column]) -> bool:
-    """Whether DuckDB would inline rows with these columns although the database cannot have an inlined-data table for them."""
+    """Whether DuckDB would inline rows with these columns although the database cannot have an inlined-data table for them.
+
+    The option `data_inlining_row_limit` of a table with these columns must be 0.
+    """
     return dialect.read_by_duckdb and _have_types(dialect, columns) and not _is_storable(dialect, columns)
 
 
