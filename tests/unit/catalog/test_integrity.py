@@ -114,6 +114,17 @@ def test_an_initial_default_that_duckdb_cannot_read_is_found_and_replaced(tmp_pa
         assert reader.execute("SELECT DISTINCT c FROM t WHERE a > 0").fetchall() == [(mended,)]
 
 
+@pytest.mark.usefixtures("session")
+def test_an_initial_default_without_a_known_value_is_found_and_costs_no_column(tmp_path: Path) -> None:
+    execute(tmp_path, "UPDATE ducklake_column SET initial_default = 'maybe' WHERE column_name = 'c'")
+    (fault,) = fresh_faults(tmp_path)
+    assert (
+        "write a text that DuckDB casts to boolean in the catalog database, into ducklake_column.initial_default where table_id = 1"
+        in fault
+    )
+    assert "drop" not in fault
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -144,6 +155,13 @@ def fresh_faults(folder: Path) -> list[str]:
         ("int32", "yes", "1"),
         ("int32", "abc", None),
         ("int32", "1e3", "1e3"),
+        ("int32", "0x1F", "0x1F"),
+        ("uint8", "0b11", "0b11"),
+        ("int32", "0xG", None),
+        ("date", "2020-01-01 10:00:00", "2020-01-01 10:00:00"),
+        ("date", "2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"),
+        ("date", "infinity", "infinity"),
+        ("date", "-infinity", "-infinity"),
         ("decimal(10,2)", "NaN", None),
         ("float64", "NaN", "NaN"),
         ("boolean", "maybe", None),

@@ -15,6 +15,7 @@ from .initial_defaults import ESCAPED_BYTE, truth
 from .leaf_types import Encoding, leaf_type
 from .statistics import float_text
 from .timestamps import (
+    DAY_NANOS,
     INFINITY_DAYS,
     INFINITY_MICROS,
     MIN_NANOS,
@@ -28,6 +29,7 @@ from .timestamps import (
 )
 
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
+_PREFIXED_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+")
 _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
 """The texts that DuckDB casts to BOOLEAN, in lower case."""
 _MIN_MICROS = -9_223_372_022_400_000_000
@@ -73,9 +75,13 @@ def readable_default(type_name: str, text: str) -> str | None:
                 return text if is_readable else default_text(type_name, text)
             case Encoding.BOOLEAN:
                 return text if text.lower() in _BOOLEANS else default_text(type_name, text)
+            case Encoding.INTEGER | Encoding.HUGE if _PREFIXED_INTEGER.fullmatch(text.strip()):
+                return text
             case Encoding.INTEGER | Encoding.HUGE | Encoding.DECIMAL | Encoding.FLOAT:
                 return text if math.isfinite(float(text)) or leaf.is_float else None
-            case Encoding.DATE | Encoding.TIMESTAMP if _is_time(text):
+            case Encoding.DATE if _is_time(text):  # DuckDB takes the day of a timestamp
+                return text if abs(parse_timestamp(text.strip())[0] // DAY_NANOS) <= INFINITY_DAYS else None
+            case Encoding.TIMESTAMP if _is_time(text):
                 default_text(type_name, text)
     except (ValueError, ArithmeticError):
         return _text_of_boolean(text) if leaf.is_integer else None

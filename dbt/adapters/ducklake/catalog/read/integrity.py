@@ -36,11 +36,12 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
         text, default = column.initial_default, column.default
         readable = text if text is None else readable_default(column.type, text)
         if readable != text:
+            row = f"table_id = {table.table_id} AND column_id = {column.column_id} AND end_snapshot IS NULL"
             mend = (
-                "drop the column"
+                f"find out which value is right, and write a text that DuckDB casts to {column.type} in the catalog database, "
+                f"into {source}.initial_default where {row}"
                 if readable is None
-                else f"run in the catalog database: UPDATE {source} SET initial_default = {_sql_text(readable)} "
-                f"WHERE table_id = {table.table_id} AND column_id = {column.column_id} AND end_snapshot IS NULL"
+                else f"run in the catalog database: UPDATE {source} SET initial_default = {_sql_text(readable)} WHERE {row}"
             )
             yield f"DuckDB cannot attach the lake, because it cannot read {text!r}, the default of column {name} in older rows; {mend}"
         if default is None:
@@ -48,9 +49,9 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
         is_literal = default.kind == "literal"
         if default.dialect == "spark" if not is_literal else readable_default(column.type, default.text) != default.text:
             yield (
-                f"DuckDB cannot evaluate the default {default.text!r} of column {name}, and if it cannot parse it, cannot attach the lake; "
-                f"run: ALTER TABLE {backquoted(table.schema_name)}.{backquoted(table.name)} ALTER COLUMN {backquoted(column.name)} "
-                "DROP DEFAULT, or SET DEFAULT with a literal"
+                f"DuckDB cannot evaluate the default {default.text!r} of column {name}. If the text is not valid SQL of DuckDB, DuckDB cannot "
+                f"attach the lake either; run: ALTER TABLE {backquoted(table.schema_name)}.{backquoted(table.name)} "
+                f"ALTER COLUMN {backquoted(column.name)} DROP DEFAULT, or SET DEFAULT with a literal"
             )
 
 
