@@ -18,7 +18,9 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.maintenance import expiry, maintenance
 from dbt.adapters.ducklake.catalog.read import column_history, flush_plan, row_state, table_metrics
 from dbt.adapters.ducklake.catalog.staged import Flush
+from dbt.adapters.ducklake.catalog.store.database import ConcurrentWriteError
 from dbt.adapters.ducklake.catalog.store.inlined import registered
+from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, EngineError, NotFoundError
 from dbt.adapters.ducklake.format.files import ColumnStats
@@ -241,6 +243,25 @@ def test_an_expiry_drops_many_inlined_data_tables_in_several_transactions(lake: 
         assert metadata(lake, f"SELECT count(*) FROM {name}") == [(0,)], name
     assert metadata(lake, "SELECT schema_name FROM ducklake_schema") == [("main",)]
     assert len(lake.maintenance.scheduled(None)) == 5
+
+
+def test_an_expiry_that_is_refused_after_its_first_transaction_says_so(sqlite_lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(sqlite_lake)
+    calls: list[Any] = []
+
+    def busy_later(*arguments: Any) -> bool:
+        calls.append(arguments)
+        if len(calls) > 1:
+            raise ConcurrentWriteError("locked")
+        return True
+
+    monkeypatch.setattr(maintenance, "expire", busy_later)
+    once = replace(sqlite_lake.maintenance, retry=RetrySettings(max_retry_count=0))
+    with pytest.raises(ConflictError, match="the snapshots have expired, but not all"):
+        once.expire(versions=[0], dry_run=False)
+    calls.append(None)
+    with pytest.raises(ConflictError, match="nothing was changed"):
+        once.expire(versions=[0], dry_run=False)
 
 
 def test_a_flush_drops_the_emptied_inlined_data_tables_of_the_whole_lake(lake: LakeCatalog) -> None:

@@ -99,6 +99,8 @@ def test_a_checkpoint_expires_nothing_without_an_age(session: LakeSession) -> No
 def test_a_seed_needs_names(session: LakeSession) -> None:
     with pytest.raises(StatementError, match=r"column 2 \(without a name\) has an empty name"):
         session.load_seed("main", "new", [("a", "int"), ("", "int")], [(1, 2)])
+    with pytest.raises(StatementError, match=r"column 1 \(without a name\) has an empty name"):
+        session.load_seed("main", "new", [("", "int"), ("", "int")], [(1, 2)])
     with pytest.raises(StatementError, match="the name of a table or view cannot be empty"):
         session.load_seed("main", "", [("a", "int")], [(1,)])
 

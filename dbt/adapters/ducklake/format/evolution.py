@@ -36,7 +36,7 @@ def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Col
     Raises:
         StatementError: two columns, or two fields of a struct, have the same name, ignoring case, or a name is empty.
     """
-    _require_distinct(definition.name for definition in definitions)
+    _require_distinct(definition.name for definition in definitions if definition.name)
     columns: list[Column] = []
     for position, definition in enumerate(definitions, 1):
         column = assign_ids([Field(definition.name, definition.type)], first_id)[0]

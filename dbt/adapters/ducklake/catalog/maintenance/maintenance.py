@@ -58,7 +58,10 @@ class Maintenance:
         if not dry_run:
             records, remain = self._write(work)
             while remain:
-                remain = self._write(lambda connection: expire(connection, self.data_path, ()))
+                remain = self._write(
+                    lambda connection: expire(connection, self.data_path, ()),
+                    if_busy="the snapshots have expired, but not all of their rows are removed; run it again to remove the rest",
+                )
             return records
         with self.database.reading() as connection:
             return expirable(connection, versions, older_than)
@@ -121,8 +124,12 @@ class Maintenance:
         with self.database.reading() as connection:
             return set(read(connection, self.data_path))
 
-    def _write(self, work: Callable[[Connection], T]) -> T:
+    def _write(self, work: Callable[[Connection], T], *, if_busy: str = "nothing was changed, so run it again") -> T:
         """Run `work` in a writing transaction, and retry it while other writers keep the catalog busy.
+
+        Args:
+            work: changes the catalog.
+            if_busy: the end of the message if the catalog stays busy.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
@@ -137,7 +144,7 @@ class Maintenance:
         try:
             return self.retry.policy(ConcurrentWriteError)(lambda: repeat_if_stale(attempt))
         except ConcurrentWriteError as error:
-            raise ConflictError(f"other writers kept the catalog busy ({error}); nothing was changed, so run it again") from error
+            raise ConflictError(f"other writers kept the catalog busy ({error}); {if_busy}") from error
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
         is_literal = default.kind == "literal"
         if default.dialect == "spark" if not is_literal else readable_default(column.type, default.text) != default.text:
             yield (
-                f"DuckDB cannot evaluate the default {default.text!r} of column {name}. If the text is not valid SQL of DuckDB, DuckDB cannot "
-                f"attach the lake either; run: ALTER TABLE {backquoted(table.schema_name)}.{backquoted(table.name)} "
+                f"DuckDB cannot evaluate the default {default.text!r} of column {name}. If the text is not valid SQL of DuckDB, DuckDB "
+                f"cannot attach the lake either; run: ALTER TABLE {backquoted(table.schema_name)}.{backquoted(table.name)} "
                 f"ALTER COLUMN {backquoted(column.name)} DROP DEFAULT, or SET DEFAULT with a literal"
             )
 
