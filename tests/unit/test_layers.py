@@ -70,6 +70,7 @@ INPUT_AND_OUTPUT = {"asyncio", "http", "io", "pathlib", "shutil", "socket", "sql
 SMALL_MODULES = {
     "cli.main": "the command line itself, which `pyproject.toml` names by the package",
     "change_reading": "the adapter's methods for models that read changes",
+    "layout_changes": "the adapter's methods for the layout of tables",
     "early_start": "when Spark starts in the background",
     "selection": "the nodes that `dbt retry` builds, with click",
     "spark.files.footer_bounds": "bounds that are removed from a footer, because of NaN",

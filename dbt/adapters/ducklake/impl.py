@@ -19,13 +19,11 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from .change_reading import ChangeReading
-from .column import DuckLakeColumn
 from .connections import DuckLakeResponse, logger
 from .early_start import command_needs_spark, nodes_need_spark
 from .foreign_configs import access_refusal, config_notes, config_warnings
 from .format.identifiers import backquoted
-from .format.objects import Table
-from .layout import Layout, attribute_actions, documentation_actions, key_actions, layout_actions, layout_of, reset_actions
+from .layout_changes import LayoutChanges
 from .lineage import COMMANDS, CommandLineage
 from .lineage_events import Run
 from .manifest_nodes import has_finished_batches, spark_config
@@ -71,7 +69,7 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     publish: str | None = None
 
 
-class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
+class DuckLakeAdapter(SeedLoading, ChangeReading, LayoutChanges, LakeOperations):
     """The adapter for a DuckLake whose statements run on Spark."""
 
     AdapterSpecificConfigs = DuckLakeConfig
@@ -299,53 +297,6 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LakeOperations):
         """Have Spark analyze a query without running it."""
         _, cursor = self.connections.add_query(f"select * from (\n{sql}\n) where false", auto_begin=False)
         return self.connections.get_response(cursor)
-
-    # -- layout ----------------------------------------------------------------------------------------------------------------
-
-    @available
-    def layout(self, configs: Mapping[str, Any]) -> Layout:
-        """Return the layout that configs ask for."""
-        return layout_of(configs)
-
-    @available.parse_list
-    def layout_actions(self, relation: DuckLakeRelation, layout: Layout, resets_only: bool = False) -> list[str]:
-        """Return the actions of ALTER TABLE that give a table its layout; none if the relation is not a table.
-
-        Args:
-            relation: the table.
-            layout: the layout that the configs ask for.
-            resets_only: only undo the layout of removed configs.
-        """
-        with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
-            table = reader.find(str(relation.schema), str(relation.identifier))
-            if not isinstance(table, Table):
-                return []
-            if resets_only:
-                return reset_actions(table, layout)
-            lake = self._session().lake
-            only_duckdb_inlines = lake.catalog_of(lake.named(str(relation.database))).only_duckdb_inlines(table.columns)
-            return layout_actions(table, reader.options(), layout, never_inlined=only_duckdb_inlines)
-
-    @available.parse_list
-    def key_actions(self, relation: DuckLakeRelation, column: DuckLakeColumn, new_type: str) -> list[str]:
-        """Return the actions of ALTER TABLE that give the place of `column` among the keys to a new column with its name."""
-        with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
-            table = reader.find(str(relation.schema), str(relation.identifier))
-            return key_actions(table, column, new_type) if isinstance(table, Table) else []
-
-    @available.parse_list
-    def attribute_actions(self, relation: DuckLakeRelation, old: DuckLakeColumn, new: DuckLakeColumn) -> list[str]:
-        """Return the actions of ALTER TABLE that give a new column the comment, the default and the NOT NULL of an old one."""
-        with self.connections.exception_handler(f"columns of {relation}"), self._session().reading(relation.database) as reader:
-            table = reader.find(str(relation.schema), str(relation.identifier))
-            return attribute_actions(table, old.name, new) if isinstance(table, Table) else []
-
-    @available.parse_list
-    def documentation_actions(self, relation: DuckLakeRelation, tags: list[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
-        """Return the actions of ALTER that store dbt's tags and meta with a table or view."""
-        with self.connections.exception_handler(f"tags of {relation}"), self._session().reading(relation.database) as reader:
-            found = reader.find(str(relation.schema), str(relation.identifier))
-            return [] if found is None else documentation_actions(found, tags, meta)
 
     # -- merges ----------------------------------------------------------------------------------------------------------------
 
