@@ -170,7 +170,7 @@ def test_a_lake_on_a_server(postgres_url: str, tmp_path: Path) -> None:
     with connect(postgres_url, f"{tmp_path}/files/"):
         pass
     found = list(run_checks(on_server, NoSpark(SparkSettings())))
-    assert [each.error for each in found[:-1]] == [None] * 4
+    assert [each.error for each in found[:-1]] == [None] * 5
     assert found[0].detail == "postgresql, format 1.0, snapshot 0"
     assert found[1].check == "the clock of the catalog database of lake is right"
 
