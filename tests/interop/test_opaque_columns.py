@@ -12,6 +12,7 @@ import pytest
 from dbt.adapters.ducklake.errors import LakeError
 from tests.interop.conftest import Both
 from tests.interop.test_view_translation import ViewChecker
+from tests.places import FULL_MATRIX
 
 CATALOGS = ["sqlite"]
 
@@ -132,6 +133,11 @@ def checker(filled: Both, request: pytest.FixtureRequest) -> ViewChecker:
     return ViewChecker(filled, create)
 
 
+def chosen(queries: list[str]) -> list[str]:
+    """Return all queries in `make test-all`, else every third, because each is a view of its own."""
+    return queries if FULL_MATRIX else queries[::3]
+
+
 def as_texts(rows: list[tuple[Any, ...]]) -> list[str]:
     return sorted(str([None if value is None else str(value).lower() for value in row]) for row in rows)
 
@@ -152,7 +158,7 @@ def outcome(checker: ViewChecker, query: str) -> str:
 
 def test_operations_on_the_text_are_translated(checker: ViewChecker) -> None:
     refused = []
-    for query in SAME:
+    for query in chosen(SAME):
         if outcome(checker, query) != "translated":
             refused.append(query)
             continue
@@ -163,7 +169,7 @@ def test_operations_on_the_text_are_translated(checker: ViewChecker) -> None:
 
 def test_operations_on_the_value_are_refused(checker: ViewChecker) -> None:
     queries = [*(f"SELECT k, {operation} AS z FROM t" for operation in OPERATIONS), *QUERIES]
-    assert [query for query in queries if outcome(checker, query) != "refused"] == []
+    assert [query for query in chosen(queries) if outcome(checker, query) != "refused"] == []
 
 
 def test_functions_of_the_text_are_not_translated_for_duckdb(filled: Both) -> None:
