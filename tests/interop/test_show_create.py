@@ -14,6 +14,17 @@ DESCRIBED = (
 )
 
 
+def created_again(both: Both) -> str:
+    """Create the table `t` again by the statement that SHOW CREATE TABLE returns, check that nothing has changed, and return it."""
+    described = both.duck.execute(DESCRIBED).fetchall()
+    ((text,),) = both.session.execute("SHOW CREATE TABLE t").fetch()
+    both.spark("DROP TABLE t")
+    both.spark(text)
+    assert both.duck.execute(DESCRIBED).fetchall() == described
+    assert both.session.execute("SHOW CREATE TABLE t").fetch() == [(text,)]
+    return str(text)
+
+
 def test_duckdb_describes_both_tables_alike(both: Both) -> None:
     columns = [f"c{index} {case.duck}" for index, case in enumerate(CASES)]
     columns += [
@@ -31,25 +42,13 @@ def test_duckdb_describes_both_tables_alike(both: Both) -> None:
     both.duckdb("COMMENT ON COLUMN t.e IS 'a ''comment'''")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (bucket(4, d), year(f), e)")
     both.duckdb("ALTER TABLE t SET SORTED BY (lower(e) DESC NULLS LAST, d ASC)")
-    described = both.duck.execute(DESCRIBED).fetchall()
-    ((text,),) = both.session.execute("SHOW CREATE TABLE t").fetch()
-    both.spark("DROP TABLE t")
-    both.spark(text)
-
-    assert both.duck.execute(DESCRIBED).fetchall() == described
-    assert both.session.execute("SHOW CREATE TABLE t").fetch() == [(text,)]
+    text = created_again(both)
     assert "PARTITIONED BY (bucket(4, `d`), year(`f`), `e`)" in text
 
 
 def test_the_statement_has_the_expressions_of_defaults_and_constraints(both: Both) -> None:
     both.spark("CREATE TABLE t (id INT, n INT DEFAULT 1 + 1, v STRING, CONSTRAINT c CHECK (length(v) < 9))")
-    described = both.duck.execute(DESCRIBED).fetchall()
-    ((text,),) = both.session.execute("SHOW CREATE TABLE t").fetch()
-    both.spark("DROP TABLE t")
-    both.spark(text)
-
-    assert both.duck.execute(DESCRIBED).fetchall() == described
-    assert both.session.execute("SHOW CREATE TABLE t").fetch() == [(text,)]
+    text = created_again(both)
     assert "`n` INT DEFAULT 1 + 1" in text
     assert "CONSTRAINT `c` CHECK (length(v) < 9)" in text
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
 from dbt.adapters.ducklake.format.files import MappedField
 from dbt.adapters.ducklake.lake.add_files import _require_new
-from dbt.adapters.ducklake.session import connect
+from dbt.adapters.ducklake.session import LakeSession, connect
 from dbt.adapters.ducklake.spark.files.footers import FileToRead
 from tests.catalog_objects import committed, table_of
 from tests.unit.catalog.conftest import create, file_of
@@ -70,23 +70,26 @@ def test_a_file_that_was_added_and_scheduled_for_deletion_concurrently(lake: Lak
         me.commit()
 
 
-def test_a_file_that_was_added_by_the_name_of_a_link_cannot_be_added_again(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), tmp_path / "real.parquet")
-    (tmp_path / "link.parquet").symlink_to(tmp_path / "real.parquet")
-    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as session:
+@contextmanager
+def with_linked_file(folder: Path) -> Iterator[LakeSession]:
+    """A session of a new lake with a table `t`, to which `link.parquet` was added, a symbolic link to `real.parquet`."""
+    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), folder / "real.parquet")
+    (folder / "link.parquet").symlink_to(folder / "real.parquet")
+    with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/") as session:
         session.execute("CREATE TABLE t (a INT)")
-        session.execute(f"CALL add_data_files('t', '{tmp_path}/link.parquet')")
+        session.execute(f"CALL add_data_files('t', '{folder}/link.parquet')")
+        yield session
+
+
+def test_a_file_that_was_added_by_the_name_of_a_link_cannot_be_added_again(tmp_path: Path) -> None:
+    with with_linked_file(tmp_path) as session:
         for name in ("link", "real"):
             with pytest.raises(LakeError, match=rf"{name}\.parquet is already a file of this lake"):
                 session.execute(f"CALL add_data_files('t', '{tmp_path}/{name}.parquet')")
 
 
 def test_a_clone_of_a_file_that_was_added_by_the_name_of_a_link_is_a_file_of_its_own(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), tmp_path / "real.parquet")
-    (tmp_path / "link.parquet").symlink_to(tmp_path / "real.parquet")
-    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as session:
-        session.execute("CREATE TABLE t (a INT)")
-        session.execute(f"CALL add_data_files('t', '{tmp_path}/link.parquet')")
+    with with_linked_file(tmp_path) as session:
         session.execute("CALL clone(table_name => 't', into => 'main.u')")
     [clone] = (tmp_path / "files").rglob("*.parquet")
     (tmp_path / "real.parquet").unlink()
