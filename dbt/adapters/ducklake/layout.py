@@ -152,7 +152,7 @@ def layout_actions(table: Table, options: Options, wanted: Layout, *, never_inli
         table: the table.
         options: the options of its lake.
         wanted: the layout.
-        never_inlined: whether its limit of inlined rows is 0 whatever is wanted, because the catalog database cannot store them.
+        never_inlined: whether its limit of inlined rows is always 0, because the catalog database cannot store them.
     """
     actions = reset_actions(table, wanted)
     actions += [

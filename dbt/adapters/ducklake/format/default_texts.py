@@ -100,9 +100,13 @@ def _is_time(text: str) -> bool:
 def _text_of_boolean(text: str) -> str | None:
     """Return the number of a default from when the column was a boolean; None for other texts."""
     try:
-        return "1" if truth(text.strip()) else "0"
+        return _number_of(text)
     except ValueError:
         return None
+
+
+def _number_of(boolean: str) -> str:
+    return "1" if truth(boolean.strip()) else "0"
 
 
 def changed_default_text(old: str, new: str, text: str) -> str:
@@ -118,7 +122,7 @@ def changed_default_text(old: str, new: str, text: str) -> str:
         json.loads(text)
         return text
     if leaf_type(old).encoding is Encoding.BOOLEAN and leaf_type(new).is_integer:
-        return "1" if truth(text.strip()) else "0"
+        return _number_of(text)
     return text if leaf_type(new).encoding is Encoding.NONE else default_text(new, text)
 
 

@@ -38,7 +38,7 @@ class OptionEntry:
 def set_option(context: Context, key: str, value: object, *, schema: str | None = None, table: str | None = None) -> None:
     """Stage an option for the table, else for the schema, else for the lake.
 
-    Tables of which the catalog database cannot have inlined rows get the limit 0, as when they are created.
+    If the catalog database cannot store inlined rows of a table, the table gets the limit 0, as when it is created.
 
     Args:
         context: the transaction.

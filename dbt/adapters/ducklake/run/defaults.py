@@ -24,13 +24,13 @@ from ..spark.arrow.values import array_of, local_time
 from ..spark.errors import translate
 from ..spark.rows.fetch import column_types, fetch
 from ..spark.session.connect import is_connect
+from ..spark.session.expressions import WHOLE
 from ..spark.session.plan_types import first_difference
 from ..sql.constants import constant
 from ..sql.references import references
 from ..sql.values import CastTo, Constant, CurrentTime
 from .environment import Environment, OpenLakes
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
 _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
 
 
@@ -102,7 +102,7 @@ def _is_shared(env: Environment, column: Column, type_: DataType, text: str) -> 
         differs = not is_connect(frame.sparkSession) and first_difference(frame, (), from_spark=True) is not None
     except Exception as error:
         raise _misfit(column, type_, text, error) from error
-    return not differs and not (kind in _WHOLE and own.startswith(("float", "double", "decimal")))
+    return not differs and not (kind in WHOLE and own.startswith(("float", "double", "decimal")))
 
 
 def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], datetime] | None:

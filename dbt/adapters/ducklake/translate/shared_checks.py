@@ -177,7 +177,7 @@ def _tuple(node: exp.Expr) -> bool:
 
 
 def _is_evident_value(node: exp.Expr) -> bool:
-    """Whether an expression is a constant that is the same in both engines, whatever its type: a literal, or a cast of one."""
+    """Whether an expression is a constant that is the same in both engines, with any type: a literal, or a cast of one."""
     node = node.unnest()
     if not isinstance(node, exp.Cast):
         return isinstance(node, exp.Null) or is_text(node) or _is_evident_number(node)

@@ -14,7 +14,7 @@ from sqlalchemy import and_, literal, or_, select
 from sqlalchemy.engine import Connection
 
 from ...format.default_texts import readable_default
-from ...format.identifiers import backquoted
+from ...format.identifiers import backquoted, duckdb_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
 from ...format.statistics import WITHOUT_STATISTICS, exceeds
@@ -41,7 +41,7 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
                 f"find out which value is right, and write a text that DuckDB casts to {column.type} in the catalog database, "
                 f"into {source}.initial_default where {row}"
                 if readable is None
-                else f"run in the catalog database: UPDATE {source} SET initial_default = {_sql_text(readable)} WHERE {row}"
+                else f"run in the catalog database: UPDATE {source} SET initial_default = {duckdb_literal(readable)} WHERE {row}"
             )
             yield f"DuckDB cannot attach the lake, because it cannot read {text!r}, the default of column {name} in older rows; {mend}"
         if default is None:
@@ -115,7 +115,3 @@ def _sql_name(connection: Connection, name: str) -> str:
     quote = connection.dialect.identifier_preparer.quote
     schema = t.schema_of(connection)
     return name if schema is None else f"{quote(schema)}.{name}"
-
-
-def _sql_text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -37,7 +37,7 @@ class Columns:
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
         self._computed: set[str] = set()
-        """The kinds of which the plan computes values: `uuid`, and those of `kinds_of`."""
+        """The kinds of values that the plan computes: `uuid`, and those of `kinds_of`."""
         self._plain: set[int] = set()
         """The ids of the columns that are of no such kind, unless they have metadata."""
 
