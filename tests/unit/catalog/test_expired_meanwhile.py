@@ -286,7 +286,7 @@ def test_a_flush_drops_the_emptied_inlined_data_tables_of_the_whole_lake(lake: L
 
 
 def test_a_flush_drops_a_limited_number_of_emptied_inlined_data_tables(sqlite_lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those with rows, which are not dropped, do not count."""
+    """Those with rows, which are not dropped, do not keep the others from being dropped by a later flush."""
     lake = sqlite_lake
     monkeypatch.setattr(flush, "MAX_DROPPED_TABLES", 2)
     for name in ("filled", "other"):

@@ -38,6 +38,7 @@ def limit(session: LakeSession, table: str) -> str | None:
         "CALL set_option('data_inlining_row_limit', 100, table_name => 'geo')",
         f"ALTER TABLE geo SET {PROPERTIES}",
         f"CREATE OR REPLACE TABLE geo (a INT, xmin DOUBLE) {PROPERTIES}",
+        "ALTER TABLE geo UNSET TBLPROPERTIES ('data_inlining_row_limit')",
     ],
 )
 def test_a_table_with_the_name_of_a_system_column_gets_the_limit_0(session: LakeSession, statement: str) -> None:
@@ -50,3 +51,13 @@ def test_a_table_with_the_name_of_a_system_column_gets_the_limit_0(session: Lake
 def test_other_databases_store_the_limit(session: LakeSession) -> None:
     session.execute(f"ALTER TABLE geo SET {PROPERTIES}")
     assert limit(session, "geo") == "100"
+    session.execute("ALTER TABLE geo UNSET TBLPROPERTIES ('data_inlining_row_limit')")
+    assert limit(session, "geo") is None
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_table_with_too_many_columns_for_sqlite_keeps_the_limit_0(session: LakeSession) -> None:
+    session.execute(f"CREATE TABLE wide ({', '.join(f'c{number} INT' for number in range(1998))}) {PROPERTIES}")
+    assert limit(session, "wide") == "0"
+    session.execute("ALTER TABLE wide UNSET TBLPROPERTIES ('data_inlining_row_limit')")
+    assert limit(session, "wide") == "0"

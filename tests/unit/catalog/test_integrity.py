@@ -100,6 +100,17 @@ def test_statistics_that_do_not_cover_the_files_are_found_and_removed(
     assert answers(tmp_path) == right
 
 
+def test_bounds_that_duckdb_does_not_use_because_of_nan_are_no_fault(tmp_path: Path) -> None:
+    with duck(tmp_path) as writer:
+        writer.execute("CALL lake.set_option('data_inlining_row_limit', 0)")
+        writer.execute("CREATE TABLE t (x DOUBLE)")
+        for value in ("1.5", "'nan'", "7"):
+            writer.execute(f"INSERT INTO t VALUES ({value})")
+            assert fresh_faults(tmp_path) == []
+    with duck(tmp_path) as reader:
+        assert reader.execute("SELECT min(x), count(*) FILTER (x < 2) FROM t").fetchall() == [(1.5, 1)]
+
+
 @pytest.mark.parametrize(("stored", "mended"), [(" true ", True), ("on", True)])
 @pytest.mark.usefixtures("session")
 def test_an_initial_default_that_duckdb_cannot_read_is_found_and_replaced(tmp_path: Path, stored: str, mended: bool) -> None:
@@ -118,10 +129,8 @@ def test_an_initial_default_that_duckdb_cannot_read_is_found_and_replaced(tmp_pa
 def test_an_initial_default_without_a_known_value_is_found_and_costs_no_column(tmp_path: Path) -> None:
     execute(tmp_path, "UPDATE ducklake_column SET initial_default = 'maybe' WHERE column_name = 'c'")
     (fault,) = fresh_faults(tmp_path)
-    assert (
-        "write a text that DuckDB casts to boolean in the catalog database, into ducklake_column.initial_default where table_id = 1"
-        in fault
-    )
+    assert "in the catalog database set ducklake_column.initial_default where table_id = 1" in fault
+    assert "to a text that DuckDB casts to boolean" in fault
     assert "drop" not in fault
 
 
@@ -158,6 +167,13 @@ def fresh_faults(folder: Path) -> list[str]:
         ("int32", "0x1F", "0x1F"),
         ("uint8", "0b11", "0b11"),
         ("int32", "0xG", None),
+        ("int32", "0x1_F", "0x1_F"),
+        ("int32", "0x1__F", None),
+        ("int32", " 0x1F ", "31"),
+        ("int32", "0xFFFFFFFF", None),
+        ("uint8", "0x1FF", None),
+        ("int128", "0x1F", "31"),
+        ("uint128", "0b11", "3"),
         ("date", "2020-01-01 10:00:00", "2020-01-01 10:00:00"),
         ("date", "2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"),
         ("date", "infinity", "infinity"),

@@ -12,7 +12,7 @@ import re
 from decimal import Decimal
 
 from .initial_defaults import ESCAPED_BYTE, truth
-from .leaf_types import Encoding, leaf_type
+from .leaf_types import Encoding, LeafType, leaf_type
 from .statistics import float_text
 from .timestamps import (
     DAY_NANOS,
@@ -29,7 +29,7 @@ from .timestamps import (
 )
 
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
-_PREFIXED_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+")
+_PREFIXED_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|0[bB][01]+(_[01]+)*")
 _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
 """The texts that DuckDB casts to BOOLEAN, in lower case."""
 _MIN_MICROS = -9_223_372_022_400_000_000
@@ -76,7 +76,7 @@ def readable_default(type_name: str, text: str) -> str | None:
             case Encoding.BOOLEAN:
                 return text if text.lower() in _BOOLEANS else default_text(type_name, text)
             case Encoding.INTEGER | Encoding.HUGE if _PREFIXED_INTEGER.fullmatch(text.strip()):
-                return text
+                return _readable_prefixed(leaf, text)
             case Encoding.INTEGER | Encoding.HUGE | Encoding.DECIMAL | Encoding.FLOAT:
                 return text if math.isfinite(float(text)) or leaf.is_float else None
             case Encoding.DATE if _is_time(text):  # DuckDB takes the day of a timestamp
@@ -86,6 +86,15 @@ def readable_default(type_name: str, text: str) -> str | None:
     except (ValueError, ArithmeticError):
         return _text_of_boolean(text) if leaf.is_integer else None
     return text
+
+
+def _readable_prefixed(leaf: LeafType, text: str) -> str | None:
+    """Return the text of a hexadecimal or binary integer; DuckDB reads it without blanks, and in types of at most 64 bits."""
+    least, greatest = leaf.limits
+    number = int(text, 0)
+    if not least <= number <= greatest:
+        return None
+    return text if leaf.encoding is Encoding.INTEGER and text == text.strip() else str(number)
 
 
 def _is_time(text: str) -> bool:

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 _INLINING = "data_inlining_row_limit"
 _NOT_INLINED = (
     "rows of %s.%s are not inlined, and its option data_inlining_row_limit is 0: the catalog database cannot have a table with its %d "
-    "columns. PostgreSQL allows 1597, and none with the name of a system column, such as xmin or ctid; SQLite allows 1997"
+    "columns. SQLite allows 1997 columns. PostgreSQL allows 1597, and no name of a system column, such as xmin or ctid"
 )
 
 
@@ -68,9 +68,14 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
 
 
 def unset_option(context: Context, key: str, table: Table) -> None:
-    """Stage removing a table's own value for an option; an option that is not set stages nothing."""
-    if context.transaction.options().at(key, "table", table.table_id) is not None:
-        context.transaction.objects.set_option(key.lower(), None, table)
+    """Stage removing a table's own value for an option; an option that is not set stages nothing.
+
+    The limit 0 of a table whose inlined rows the catalog database cannot store stays.
+    """
+    is_required = key.lower() == _INLINING and context.catalog.only_duckdb_inlines(table.columns)
+    value = "0" if is_required else None
+    if context.transaction.options().at(key, "table", table.table_id) not in (None, value):
+        context.transaction.objects.set_option(key.lower(), value, table)
 
 
 def options(context: Context) -> list[OptionEntry]:

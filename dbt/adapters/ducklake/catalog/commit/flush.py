@@ -26,7 +26,7 @@ from .stats import double_columns, float_columns, without_bounds_of
 def drop_emptied_tables(state: CommitState) -> None:
     """Drop inlined-data tables of all tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
 
-    One flush drops up to `MAX_DROPPED_TABLES`, so that it succeeds however many there are. The next ones drop the others.
+    One flush drops up to `MAX_DROPPED_TABLES`, so that thousands do not exhaust PostgreSQL's locks. The next ones drop the others.
 
     DuckDB, too, does so with each flush, because a table that is altered again and again would otherwise keep one for each layout.
 

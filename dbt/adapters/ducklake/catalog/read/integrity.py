@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import and_, literal, or_, select
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Row
 
 from ...format.default_texts import readable_default
 from ...format.identifiers import backquoted, duckdb_literal
@@ -38,8 +39,8 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
         if readable != text:
             row = f"table_id = {table.table_id} AND column_id = {column.column_id} AND end_snapshot IS NULL"
             mend = (
-                f"find out which value is right, and write a text that DuckDB casts to {column.type} in the catalog database, "
-                f"into {source}.initial_default where {row}"
+                f"find out which value is right, and in the catalog database set {source}.initial_default where {row} "
+                f"to a text that DuckDB casts to {column.type}"
                 if readable is None
                 else f"run in the catalog database: UPDATE {source} SET initial_default = {duckdb_literal(readable)} WHERE {row}"
             )
@@ -90,7 +91,7 @@ def _uncovered(connection: Connection, columns: Mapping[tuple[int, int], Column]
     query = (
         select(
             *(of_file.table_id, of_file.column_id, has_nulls.label("has_nulls"), of_file.min_value, of_file.max_value),
-            *(of_table.min_value.label("least"), of_table.max_value.label("greatest")),
+            *(of_table.min_value.label("least"), of_table.max_value.label("greatest"), of_table.contains_nan),
         )
         .join(t.data_file, data.data_file_id == of_file.data_file_id)
         .join(t.table_column_stats, and_(of_table.table_id == of_file.table_id, of_table.column_id == of_file.column_id))
@@ -100,10 +101,19 @@ def _uncovered(connection: Connection, columns: Mapping[tuple[int, int], Column]
         column = columns.get((row.table_id, row.column_id))
         if column is None or column.children:
             continue
-        # DuckDB takes a table without bounds for one without values: its next insert stores only the bounds of the new rows.
-        lacks = row.least is None and row.greatest is None and leaf_type(column.type).has_bounds and column.type not in WITHOUT_STATISTICS
-        if row.has_nulls or lacks or exceeds(column.type, (row.min_value, row.max_value), (row.least, row.greatest)):
+        if row.has_nulls or _excludes_values(column.type, row):
             yield row.table_id, row.column_id
+
+
+def _excludes_values(type_name: str, row: Row[Any]) -> bool:
+    """Whether the bounds of a table, as DuckDB uses them, exclude values of a file."""
+    leaf = leaf_type(type_name)
+    if leaf.is_float and row.contains_nan is not False:  # DuckDB does not use these bounds, and this does not change
+        return False
+    # DuckDB takes a table without bounds for one without values: its next insert stores only the bounds of the new rows.
+    if row.least is None and row.greatest is None and leaf.has_bounds and type_name not in WITHOUT_STATISTICS:
+        return True
+    return exceeds(type_name, (row.min_value, row.max_value), (row.least, row.greatest))
 
 
 def _columns(tables: Iterable[Table]) -> Iterator[tuple[Table, Column]]:

@@ -42,7 +42,7 @@ _VISIBLE = "begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapsh
 """The condition of `tables.visible`, for `_of_each`."""
 
 MAX_DROPPED_TABLES = 200
-"""After how many inlined-data or inlined-delete tables a transaction drops no more. PostgreSQL limits the locks of all transactions, and
+"""About how many inlined-data or inlined-delete tables one transaction drops at most. PostgreSQL limits the locks of all transactions, and
 each drop takes several."""
 
 _NUMBERS = "must have whole numbers of 0 or more"

@@ -115,8 +115,8 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
 def _wanted(names: Sequence[str]) -> list[str]:
     """Return the names of the columns with the positions and, if the file has them, the snapshot ids.
 
-    As in DuckDB, the positions are the second column, which may have any name. A third column may also be that of Iceberg, with
-    the deleted rows.
+    As in DuckDB, the positions are the second column, which may have any name. A third column may also be that of Iceberg's delete
+    files, which has the deleted rows.
 
     Raises:
         LakeError: it is not a delete file.
