@@ -32,6 +32,11 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("(SELECT localtime FROM (SELECT a AS `localtime`))", "(SELECT localtime FROM (SELECT a AS `localtime`))"),
         ("(SELECT a AS localtime, localtime())", "(SELECT a AS localtime, CAST(timestamp_micros(7) AS TIME))"),
         ("current_date()", "CAST(timestamp_micros(7) AS DATE)"),
+        ("(SELECT max(localtime) FROM other)", "(SELECT max(localtime) FROM other)"),
+        ("(SELECT max(s.localtime) FROM (SELECT a localtime) s)", "(SELECT max(s.localtime) FROM (SELECT a localtime) s)"),
+        ("(FROM other |> WHERE localtime = now())", "(FROM other |> WHERE localtime = timestamp_micros(7))"),
+        ("exists(a, localtime -> localtime > 1)", "exists(a, localtime -> localtime > 1)"),
+        ("extract(HOUR FROM localtime)", "extract(HOUR FROM CAST(timestamp_micros(7) AS TIME))"),
     ],
 )
 def test_the_current_time_is_a_constant(text: str, expected: str) -> None:

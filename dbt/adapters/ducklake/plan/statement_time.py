@@ -22,6 +22,8 @@ _TIMES = {
 """Function → the same value of a time in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
+_SCOPES = frozenset(("SELECT", "VALUES", "TABLE", "->"))
+"""The words of subqueries and lambda functions, which have names of their own; `(FROM t)` is a subquery, too."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 
@@ -31,14 +33,17 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
     Args:
         text: an expression.
         micros: the time in microseconds since 1970.
-        columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses, and so
-            does an alias of a subquery.
+        columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses.
+
+    In an expression with a subquery or a lambda function, a function without parentheses stays: it may be one of their names.
     """
     if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
         return text
     tokens = tokenize(text)
-    aliases = (after.identifier for token, after in itertools.pairwise(tokens) if token.word == "AS")
-    folded = {fold(name) for name in (*columns, *aliases)}
+    has_names = any(token.word in _SCOPES for token in tokens) or any(
+        (token.word, after.word) == ("(", "FROM") for token, after in itertools.pairwise(tokens)
+    )
+    folded = {fold(name) for name in columns}
     parts: list[str] = []
     end = 0
     for index, token in enumerate(tokens):
@@ -46,8 +51,8 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
             continue
         after = tokens[index + 1 : index + 4]
         arguments = _arguments(after, token.word)
-        is_name = token.word in _WITHOUT_PARENTHESES and fold(token.text) not in folded and [each.word for each in after[:1]] != ["("]
-        if arguments is None and not is_name:
+        is_bare = token.word in _WITHOUT_PARENTHESES and [each.word for each in after[:1]] != ["("]
+        if arguments is None and (not is_bare or has_names or fold(token.text) in folded):
             continue
         time = _TIMES[token.word].format(micros)
         if arguments:
