@@ -62,6 +62,8 @@ SAME = [
     "SELECT -k AS a, max(w) AS b FROM t GROUP BY k",
     "SELECT -n AS a FROM plain WHERE n IN (SELECT k FROM t)",
     "SELECT k FROM t WHERE nt > '2020-01-01 00:00:01.5' AND ts IS NOT NULL",
+    "SELECT k, -nullif(n, 3) AS a, -nullif(CAST(w AS INTEGER), 3) AS b, n BETWEEN 1 AND 5 AS c FROM t",
+    "SELECT k FROM t WHERE nt BETWEEN '2020-01-01 00:00:01.5' AND '2020-01-01 00:00:02'",
 ]
 
 OPERATIONS = [
@@ -81,6 +83,7 @@ OPERATIONS = [
     *("row_number() OVER (PARTITION BY i ORDER BY k)", "lag(i) OVER (ORDER BY k)", "i BETWEEN i2 AND i2", "(SELECT i FROM t LIMIT 1)"),
     *("-w", "-g", "-(w + 1)", "-(w * n)", "-coalesce(w, 1)", "-(SELECT max(w) FROM t)"),
     *("ts > '2020-01-01 00:00:01.5'", "ts = '2020-01-01 00:00:01.9'", "tm > '2020-01-01 00:00:01.2504'", "ts IN ('2020-01-01 00:00:01.9')"),
+    *("ts BETWEEN '2020-01-01 00:00:00' AND '2020-01-01 00:00:01.5'", "nullif(ts, '2020-01-01 00:00:01.5')", "-nullif(w, 3)"),
 ]
 QUERIES = [
     "SELECT i FROM t ORDER BY i LIMIT 1",

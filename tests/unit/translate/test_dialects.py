@@ -199,11 +199,30 @@ def test_constants_in_values_have_a_counterpart(value: str) -> None:
     assert to_duckdb(f"SELECT a FROM VALUES ({value}), (NULL) AS v(a)") is not None
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *("(1.5F), (0.285)", "(CAST(1 AS FLOAT)), (NULL), (2), (-2.5)", "('x'), (1)", "('2020-01-01'), (DATE '2020-01-01')"),
+        *("(DATE '2020-01-01'), (TIMESTAMP '2020-01-01 00:00:00')", "(true), (1)", "(1, 2), (1, 'x')"),
+    ],
+)
+def test_values_of_different_types_have_no_counterpart(rows: str) -> None:
+    names = "a, b" if "," in rows.partition(")")[0] else "a"
+    assert to_duckdb(f"SELECT a FROM VALUES {rows} AS v({names})") is None
+    assert to_spark(f"SELECT a FROM (VALUES {rows.replace('1.5F', 'CAST(1.5 AS FLOAT)')}) AS v({names})") is None
+
+
+@pytest.mark.parametrize("rows", ["(1), (2.5), (3e0), (NULL)", "('x'), (CAST('y' AS STRING))", "(1.5F), (2)", "(CAST(1 AS BIGINT)), (-1)"])
+def test_values_with_the_same_common_type_in_both_engines_have_a_counterpart(rows: str) -> None:
+    assert to_duckdb(f"SELECT a FROM VALUES {rows} AS v(a)") is not None
+
+
 def test_only_plain_texts_are_cast_to_floating_point_numbers() -> None:
     for text in ("1", "-1.5", "+.5", "1.", "1e5", " 2.5E-3 ", "NaN", "-Infinity", "inf"):
         assert to_duckdb(f"SELECT CAST('{text}' AS DOUBLE) AS a") is not None, text
     for text in ("1d", "1F", "1_0", "0x1p3", "", "1,5", "+inf"):
         assert to_duckdb(f"SELECT CAST('{text}' AS DOUBLE) AS a") is None, text
+        assert to_duckdb(f"SELECT CAST(('{text}') AS DOUBLE) AS a") is None, text
         assert to_spark(f"SELECT CAST('{text}' AS FLOAT) AS a") is None, text
 
 

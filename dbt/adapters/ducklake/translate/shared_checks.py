@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeGuard
 
 from sqlglot import exp
@@ -155,13 +155,13 @@ def _window_spec(node: exp.Expr) -> bool:
 
 
 def _cast(node: exp.Expr) -> bool:
-    to = node.args["to"]
+    value, to = node.this.unnest(), node.args["to"]
     is_timestamp = to.this in (exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ)
     if to.this in (exp.DType.TEXT, exp.DType.VARCHAR) and to.expressions and not isinstance(node.parent, exp.Cast):
         return False
-    if to.this in (exp.DType.FLOAT, exp.DType.DOUBLE) and is_text(node.this) and not _PLAIN_NUMBER.fullmatch(node.this.name):
+    if to.this in (exp.DType.FLOAT, exp.DType.DOUBLE) and is_text(value) and not _PLAIN_NUMBER.fullmatch(value.name):
         return False
-    return to.this in _TYPES and not (is_timestamp and is_text(node.this) and not _PLAIN_TIMESTAMP.fullmatch(node.this.name))
+    return to.this in _TYPES and not (is_timestamp and is_text(value) and not _PLAIN_TIMESTAMP.fullmatch(value.name))
 
 
 def _translate(node: exp.Expr) -> bool:
@@ -174,6 +174,34 @@ def _tuple(node: exp.Expr) -> bool:
     if isinstance(node.parent, exp.Values):
         return all(map(_is_evident_value, node.expressions))
     return isinstance(node.parent, exp.GroupingSets | exp.Rollup | exp.Cube)
+
+
+def _values(node: exp.Expr) -> bool:
+    """Refuse VALUES whose rows have different types in a column, if the engines may choose different common types."""
+    rows = [each.expressions for each in node.expressions if isinstance(each, exp.Tuple)]
+    return all(map(_have_common_type, zip(*rows, strict=False)))
+
+
+def _have_common_type(values: Sequence[exp.Expr]) -> bool:
+    types = set(filter(None, map(_evident_type, values)))
+    is_rounded = {exp.DType.FLOAT, exp.DType.DECIMAL} <= types  # Spark computes a DOUBLE, DuckDB a FLOAT
+    return len(types) <= 1 or (types <= _NUMBERS and exp.DType.BOOLEAN not in types and not is_rounded)
+
+
+def _evident_type(node: exp.Expr) -> exp.DType | None:
+    """Return the type of an evident value; None for NULL."""
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        to: exp.DType = node.args["to"].this
+        return exp.DType.TEXT if to is exp.DType.VARCHAR else to
+    if isinstance(node, exp.Null):
+        return None
+    if is_text(node):
+        return exp.DType.TEXT
+    number = node.this.unnest() if isinstance(node, exp.Neg) else node
+    if isinstance(number, exp.Boolean):
+        return exp.DType.BOOLEAN
+    return exp.DType.INT if number.name.isdecimal() else exp.DType.DOUBLE if "e" in number.name.lower() else exp.DType.DECIMAL
 
 
 def _is_evident_value(node: exp.Expr) -> bool:
@@ -217,6 +245,7 @@ CHECKS: dict[type[exp.Expr], Check] = {
     exp.Table: lambda node: isinstance(node.this, exp.Identifier),  # not a table function
     exp.Star: _star,
     exp.Tuple: _tuple,
+    exp.Values: _values,
     exp.Literal: lambda node: node.args.get("is_string") or not node.name.isdecimal() or int(node.name) < 2**63,
     exp.Ordered: lambda node: not isinstance(node.this, exp.Var),
     exp.Is: lambda node: isinstance(node.expression, exp.Boolean | exp.Null),

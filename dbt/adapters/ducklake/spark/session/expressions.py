@@ -39,7 +39,9 @@ class Columns:
         self._computed: set[str] = set()
         """The kinds of values that the plan computes: `uuid`, and those of `kinds_of`."""
         self._plain: set[int] = set()
-        """The ids of the columns that are of no such kind, unless they have metadata."""
+        """The ids of the columns without metadata that are certainly of no such kind."""
+        self._common: dict[int, Expression] = {}
+        """Id → an expression that Spark names once and refers to several times, as the operand of BETWEEN."""
 
     @cached_property
     def _user_specified(self) -> Any:
@@ -49,6 +51,12 @@ class Columns:
     def is_explicit(self, cast: Expression) -> bool:
         """Whether the cast is in the query's text, and not added by Spark."""
         return bool(cast.java.getTagValue(self._user_specified).isDefined())
+
+    def define(self, expression: Expression) -> None:
+        """Note the expressions that a `With` of Spark defines for the references in it."""
+        if expression.kind == "With":
+            for definition in expression.children[1:]:
+                self._common[definition.java.id().id()] = definition.children[0]
 
     def collect(self, plan: Any, kinds: Collection[str]) -> None:
         """Find the kinds of the columns that a plan computes.
@@ -112,6 +120,10 @@ class Columns:
             return True
         if expression.kind == "Cast" and self.is_explicit(expression):
             return False
+        if expression.kind == "CommonExpressionRef":
+            common = self._common.get(expression.java.id().id())
+            return common is None or self.derives(common, kind)
+        self.define(expression)
         return any(self.derives(child, kind) for child in expression.children)
 
 

@@ -38,6 +38,7 @@ _SAME_INSTANT = frozenset(
         *(("timestamp", "date"), ("timestamp_ntz", "date")),
     }
 )
+_INSTANTS = ("timestamp", "timestamp_ntz")
 _MICROSECONDS_OF_DAY = 24 * 60 * 60 * 1_000_000
 _ARITHMETIC = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "IntegralDivide", "Average", "Round")
 
@@ -48,7 +49,7 @@ def first_difference(frame: DataFrame, stored_types: Collection[str], *, from_sp
     With Spark Connect, which does not show types, return a text that says so.
 
     Args:
-        frame: the query. If it reads tables with such columns, they are those of `with_marked_types`.
+        frame: the query. Tables with opaque columns, unsigned integers or coarse timestamps are those of `with_marked_types`.
         stored_types: the DuckLake types of all columns of the tables that it reads.
         from_spark: the query was written in Spark SQL and translated for DuckDB; otherwise it was translated from DuckDB's SQL.
     """
@@ -189,6 +190,7 @@ class _Check:
             return expression.sql
         if expression.kind == "Literal" and expression.type == "timestamp" and self._is_repeated(expression, self.zone):
             return expression.sql
+        self.columns.define(expression)
         if expression.children and self._differs(expression, parent):
             return expression.sql
         if expression.kind in SUBQUERIES:
@@ -280,14 +282,15 @@ class _Check:
             return False
         if target == "string":
             return source not in _SAME_TEXT and not (is_decimal(source) and _has_digits_before_point(source))
-        if target == "timestamp" and (_is_number(source) or self._may_be_repeated(cast)):  # DuckDB casts no number to it
+        if target == "timestamp" and (source == "boolean" or _is_number(source) or self._may_be_repeated(cast)):  # not in DuckDB
             return True
         if self.columns.is_explicit(cast):
             if source in ("float", "double") and is_decimal(target):
                 return self.from_spark or parent_kind != "Cast" or scale(target) != 0
             if source == "string" and target == "timestamp_ntz" and self.from_spark:
                 return not is_literal
-            return source == "float" and parent_kind == "Divide"
+            is_unknown_to_duckdb = source in _INSTANTS and _is_number(target)
+            return is_unknown_to_duckdb or (source == "float" and parent_kind == "Divide")
         if source == "string":
             if target == "binary":
                 return parent_kind != "Md5"
