@@ -53,9 +53,9 @@ def run(project: Project, case: Case, tests: Path | None = None) -> tuple[int, s
     for name, folder in case.extra.items():
         copy(package.parent / folder, project.folder / "dbt_packages" / name)
     if case.macros:
-        folder = project.folder / "macros"
-        folder.mkdir(exist_ok=True)
-        (folder / "of_the_case.sql").write_text(case.macros)
+        macros = project.folder / "macros"
+        macros.mkdir(exist_ok=True)
+        (macros / "of_the_case.sql").write_text(case.macros)
     file = project.folder / "dbt_project.yml"
     settings = yaml.safe_load(file.read_text())
     for kind in ("test", "seed", "model"):
