@@ -286,8 +286,8 @@ def _require_values(file: WrittenFile, table: Table, values: Sequence[str | None
         if found is None or not _proves(found, column.type, field.transform, value):
             raise DataError(
                 f"the footer of {file.path} does not prove that all its values of {column.name} are in the partition of the directory "
-                f"{name}=…, and hive_partitioning => false reads them from the file. Use hive_partitioning => true to take over what the "
-                "directory says, or insert the rows of the file"
+                f"{name}=…, and hive_partitioning => false reads them from the file. Use hive_partitioning => true to use the values of "
+                "the directories, or insert the rows of the file"
             )
 
 

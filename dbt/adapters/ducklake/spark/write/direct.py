@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LOG_PACKAGES = ("org.apache.spark.sql.execution.streaming.sinks", "org.apache.spark.sql.execution.streaming")
-"""Where Spark has the log of the file sink: since 4.1, before."""
+"""The package of the log of the file sink: since Spark 4.1, and before."""
 _COMMITTER = "org.apache.spark.sql.execution.streaming.ManifestFileCommitProtocol"
 _WRITER = "org.apache.spark.sql.execution.datasources.FileFormatWriter"
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
