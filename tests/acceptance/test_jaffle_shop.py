@@ -82,7 +82,7 @@ def test_two_builds_equal_those_of_dbt_duckdb(
         check(project, theirs, same_rows)
 
 
-def test_a_failed_test_publishes_nothing_and_a_mended_one_one_snapshot(
+def test_a_failed_test_publishes_nothing_and_a_corrected_one_publishes_one_snapshot(
     project: Project, theirs: duckdb.DuckDBPyConnection, same_rows: Callable[[str, Rows, Rows], None]
 ) -> None:
     project.dbt("run-operation", "ducklake_snapshots", "--target", "at_once")  # creates the lake

@@ -67,7 +67,7 @@ def start_dbt(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def _obey_interrupts() -> None:
-    """Undo that the background processes of a shell ignore Ctrl-C, which the processes that they start inherit."""
+    """Accept Ctrl-C again: processes that a shell starts in the background ignore it, and their children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -17,7 +17,8 @@ class Case:
     """One type.
 
     Args:
-        stored: DuckLake's name. duck: DuckDB's.
+        stored: the name in DuckLake.
+        duck: the name in DuckDB.
         values: texts that DuckDB casts to the type, without NULL.
         kind: how texts are compared and written: `number`, `float`, `date`, `timestamp`, `bytes`, `variant`, `text`.
         not_in_duckdb_files: values that DuckDB cannot write to a file, or cannot read again.
