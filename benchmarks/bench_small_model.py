@@ -1,8 +1,8 @@
 """A project of small models, where almost all time is overhead: dbt-ducklake compared with dbt-spark (session) and bare Spark.
 
 Both adapters build the same project (a seed, a view, tables, an incremental model with append), each in a separate process,
-once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`. dbt-ducklake also builds it with a kept Spark, each time
-in a new process. The tables must be equal.
+once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`. dbt-ducklake also builds it with a kept Spark, each
+build in a new process. The tables must be equal.
 
     python benchmarks/bench_small_model.py --models 8 --rounds 2
 """
@@ -105,7 +105,7 @@ def build(adapter: str, folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def query_tables(adapter: str, query: str) -> list[list[Any]]:
-    """Return the rows of a query, with the Spark of the builds."""
+    """Return the rows of a query, using the Spark that ran the builds."""
     if adapter == "dbt-spark":
         from pyspark.sql import SparkSession
 
@@ -202,18 +202,18 @@ def main() -> None:
     )
     for kind in ("seed", "view", "incremental"):
         report(f"One {kind}, warm", {way: result["nodes"][kind] for way, result in found.items()}, baseline="dbt-spark")
-    report("dbt build of the whole, warm", {way: result["warm"] for way, result in found.items()}, baseline="dbt-spark")
+    report("dbt build of the whole project, warm", {way: result["warm"] for way, result in found.items()}, baseline="dbt-spark")
     report(
-        "dbt build of the whole, cold (with Spark's start)",
+        "dbt build of the whole project, cold (with the start of Spark)",
         {way: result["cold"] for way, result in found.items()},
         baseline="dbt-spark",
     )
     report(
-        "dbt build of the whole in a new process",
+        "dbt build of the whole project in a new process",
         {"dbt-spark": found["dbt-spark"]["cold"], f"{KEPT}, first": kept["cold"], KEPT: kept["warm"]},
         baseline="dbt-spark",
     )
-    print(f"\nmedian of a table model over bare Spark: {_overhead(bare, found['dbt-ducklake'])} ms for dbt-ducklake")
+    print(f"\nmedian overhead of a table model of dbt-ducklake over bare Spark: {_overhead(bare, found['dbt-ducklake'])} ms")
 
 
 def _overhead(bare: list[float], result: dict[str, Any]) -> int:

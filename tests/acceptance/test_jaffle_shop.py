@@ -41,7 +41,7 @@ FAILING_TEST = "select order_id from {{{{ ref('orders') }}}} where order_id > {m
 
 @pytest.fixture
 def theirs(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Copy the project, and build it with dbt-duckdb: the expected rows."""
+    """Copy the project, build it with dbt-duckdb, and yield a connection to the expected rows."""
     shutil.copytree(Path(os.environ["JAFFLE_SHOP"]), project.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
     ours = project.ducklake("jaffle", threads=8)
     outputs: dict[str, dict[str, object]] = {

@@ -56,7 +56,7 @@ VAULT = {
     "bridge_order": (f"SELECT order_key, customer_key {ORDER} {CUSTOMER} ORDER BY ALL", [(1, "c2"), (2, "c1"), (3, "c2")]),
     "ref_status": ("SELECT status, day(load_dt) FROM lake.packages.{} ORDER BY ALL", [("open", 1), ("paid", 2)]),
 }
-"""A query of each table of the vault, and the rows that its three loads imply."""
+"""For each table of the vault of automate_dv, a query and the rows after the three loads."""
 SCALEFREE_ORDER = "FROM lake.packages.{} t JOIN lake.packages.hub_order o USING (order_h) WHERE order_key > 0 ORDER BY ALL"
 SCALEFREE_LINK = "FROM lake.packages.{} t JOIN lake.packages.link_order l USING (order_customer_l)"
 SCALEFREE_HUBS = "JOIN lake.packages.hub_order o ON o.order_h = l.order_h JOIN lake.packages.hub_customer c ON c.customer_h = l.customer_h WHERE order_key > 0"
@@ -87,11 +87,11 @@ SCALEFREE_VAULT = {
         [("open", 1, 1), ("open", 2, 2), ("paid", 2, 2), ("paid", 3, 3)],
     ),
 }
-"""The same for the vault of datavault4dbt, which is by Scalefree, without its ghost records."""
+"""The same for datavault4dbt, which is by Scalefree. The queries leave out its ghost records."""
 
 
 def check(project: Project, case: Case, tests: Path | None = None) -> None:
-    """Run a case. Its nodes, the views that DuckDB reads and the macros for Databricks that it calls must be those of the case."""
+    """Run a case, and assert that its nodes, the views that DuckDB reads and the macros for Databricks that are not called are those listed."""
     passed, failed = run(project, case, tests)
     assert (failed, passed) == (set(case.failed), case.passed)
     if case.views is not None:
@@ -111,10 +111,10 @@ def test_own_tests_of_a_package(project: Project, tmp_path: Path, same_rows: Cal
             tables = lake.execute("SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'lake'").fetchall()
             assert set(tables) == set(theirs)
             for schema, table in tables:
-                # Not the columns of github that count the time until the build.
-                timeless = "SELECT COLUMNS(c -> NOT regexp_matches(c, 'days_(issue|pr)_open|hours_request')) FROM "
-                found = lake.sql(f'{timeless} lake."{schema}"."{table}"')
-                expected = lake.sql(f"{timeless} read_parquet('{theirs[schema, table]}')")
+                # without the columns of github that depend on the time of the build
+                stable = "SELECT COLUMNS(c -> NOT regexp_matches(c, 'days_(issue|pr)_open|hours_request')) FROM "
+                found = lake.sql(f'{stable} lake."{schema}"."{table}"')
+                expected = lake.sql(f"{stable} read_parquet('{theirs[schema, table]}')")
                 assert found.columns == expected.columns, table
                 same_rows(table, found.fetchall(), expected.fetchall())
     if name == "hubspot":

@@ -1,4 +1,4 @@
-"""A dbt project whose commands run in processes of their own, each with its own Spark, and Ctrl-C."""
+"""Run dbt commands in separate processes, each with its own Spark, and interrupt them with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ select id, java_method('java.lang.Thread', 'sleep', 50L) as waited from range(0,
 """
 """A model whose job takes 50 seconds or more on two cores, after another table was made in its transaction."""
 END_SECONDS = float(os.environ.get("DUCKLAKE_TEST_END_SECONDS", "5"))
-"""How long Ctrl-C may take; a busy machine needs more."""
+"""How long dbt may take to exit after Ctrl-C; a busy machine needs more."""
 
 
 def write_project(folder: Path, models: Mapping[str, str], targets: Mapping[str, Any], **config: object) -> Path:
@@ -81,7 +81,7 @@ def run_dbt(folder: Path, *arguments: str) -> str:
 
 @contextmanager
 def unchanged(project: Path, tables: set[str]) -> Iterator[None]:
-    """Require that the block commits nothing to the lake of a project, which has these tables, and leaves no file that it does not list."""
+    """Require that the block commits nothing to the lake of a project, and leaves no unregistered file; `tables` are those of the lake."""
     with closing(LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{project}/lake.sqlite"))) as lake:
         newest = lake.latest().snapshot_id
         yield
@@ -94,12 +94,12 @@ def unchanged(project: Path, tables: set[str]) -> Iterator[None]:
 
 
 def interrupt_while_writing(process: subprocess.Popen[str], project: Path, running: Callable[[], object]) -> None:
-    """Press Ctrl-C as soon as Spark writes files, and require that dbt and what it runs end soon.
+    """Press Ctrl-C as soon as Spark writes files, and require that dbt, and the Spark or jobs that it started, end soon.
 
     Args:
         process: a dbt command that builds `LONG`.
         project: its project.
-        running: whether a part of what dbt has started still runs: its Spark, or its jobs.
+        running: whether the Spark that dbt has started, or its jobs, still run.
     """
     try:
         await_true(lambda: any((project / "data").rglob("*/_temporary/*")) or process.poll() is not None, 120)

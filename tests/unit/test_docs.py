@@ -14,7 +14,7 @@ def described(name: str, column: str, comment: str | None, *stats: StatsItem) ->
     return Described(relation, ((column, "int", comment),), stats)  # type: ignore[arg-type]
 
 
-def test_texts_that_look_like_other_values_stay_texts() -> None:
+def test_strings_that_look_like_other_types_stay_strings() -> None:
     stats = (StatsItem("row_count", "Rows", 3, True, "Rows"), StatsItem("partitioned_by", "Keys", "007", True, "Keys"))
     table = catalog_rows("1", [described("007", "null", "true", *stats)])
 

@@ -52,8 +52,8 @@ def attach_to_read(lake: Lake, settings: LakeSettings, name: str) -> str:
 
     Args:
         lake: the open lake.
-        settings: those of the other lake.
-        name: its name if that is free, otherwise the prefix of its name. A lake that is already attached keeps its name.
+        settings: the settings of the other lake.
+        name: the name to attach it under; underscores are appended while the name is taken.
     """
     while lake.has(name):
         name += "_"

@@ -1,4 +1,4 @@
-"""Statements and configs of the shapes that packages send: temporary relations in several spellings, partitions in dbt-bigquery's form."""
+"""Statements and configs as dbt packages write them: temporary relations in several spellings, partitions in dbt-bigquery's form."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TestTemporaryRelations(OnALake):
     def models(self):
         return {"stepped.sql": "{{ config(materialized='by_steps') }} select id from (values (1)) as v(id)"}
 
-    def test_they_exist_for_later_statements_in_every_spelling(self, project):
+    def test_temporary_relations_can_be_read_in_every_spelling(self, project):
         for _ in range(2):
             run_dbt(["run"])
         assert self.rows(project, "stepped") == [(1,), (1,), (1,), (7,), (7,), (8,)]
@@ -84,7 +84,7 @@ class TestMaterializationsOfSpark(OnALake):
             "filtered.sql": model.replace("__FAILS__", "false").replace("__MORE__", "row_filter='f'"),
         }
 
-    def test_what_they_did_is_committed_as_one_snapshot_unless_they_fail(self, project, lake):
+    def test_a_materialization_commits_one_snapshot_unless_it_fails(self, project, lake):
         before = self.newest(lake)
         results, output = run_dbt_and_capture(["run"], expect_pass=False)
         assert self.rows(project, "inserted") == [(1,)]
@@ -158,7 +158,7 @@ class TestPartitionsOfBigQuery(OnALake):
         ids = {name: [row[0] for row in self.rows(project, name)] for name in ("dates", "times", "months")}
         assert ids == {"dates": [10, 21, 30], "times": [10, 21, 30], "months": [21, 30]}
 
-    def test_a_microbatch_model_may_have_it(self, project):
+    def test_a_microbatch_model_may_have_a_partition_map(self, project):
         command = ["run", "--select", "events", "batches", "--event-time-start", "2026-01-01", "--event-time-end", "2026-01-03"]
         run_dbt(command)
         run_dbt(command)
@@ -173,14 +173,14 @@ class TestPartitionsOfBigQuery(OnALake):
         ],
     )
     @pytest.mark.usefixtures("project")
-    def test_others_are_refused_by_name(self, partition, message):
+    def test_unsupported_partition_maps_are_refused_by_name(self, partition, message):
         write_file(days(partition, "timestamp"), "models", "wrong.sql")
         (result,) = run_dbt(["run", "--select", "wrong"], expect_pass=False)
         assert message in result.message
         write_file("select 1 as id", "models", "wrong.sql")
 
 
-class TestViewsAndBatches(OnALake):
+class TestErrorMessages(OnALake):
     @pytest.fixture(scope="class")
     def models(self):
         return {
@@ -204,7 +204,7 @@ class TestViewsAndBatches(OnALake):
 
     @pytest.mark.usefixtures("project")
     def test_the_output_has_the_error_of_a_batch(self):
-        """dbt-core gives the node no message but `ERROR`: docs/configs/strategies/microbatch.md."""
+        """dbt-core sets the message of the node to `ERROR` only: docs/configs/strategies/microbatch.md."""
         day = ["--event-time-start", "2026-01-01", "--event-time-end", "2026-01-02"]
         results, output = run_dbt_and_capture(["run", "--select", "events", "batches", "filtered", *day], expect_pass=False)
         messages = {result.node.name: result.message for result in results}

@@ -39,5 +39,5 @@ class TestQuotedDescriptionNotAppliedOnMismatch(BasePersistDocsQuotedDescription
 class TestCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):
     @pytest.fixture(scope="class")
     def models(self):
-        """Quote names with back-quotes."""
+        """Quote names with backticks, as Spark does."""
         return {"quote_model.sql": in_spark(fixtures._MODELS__MODEL_USING_QUOTE_UTIL)}

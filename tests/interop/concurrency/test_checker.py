@@ -39,7 +39,7 @@ def did(
     committed: bool = True,
     actor: Actor = "A",
 ) -> Transaction:
-    """Create a transaction of A with BEGIN and COMMIT."""
+    """Create a transaction with BEGIN, by default a committed one of A."""
     return Transaction(number, actor, *steps, committed, work, seen, () if snapshot is None else (snapshot,), True)
 
 

@@ -35,7 +35,6 @@ class Case:
     nested_in_duckdb_files: bool = True
     in_duckdb_files: bool = True
     inlined: bool = True
-    nested_inlined: bool = True
     has_default: bool = True
     is_key: bool = True
 

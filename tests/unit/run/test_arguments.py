@@ -51,6 +51,7 @@ def call(inside: str) -> Call:
         ("'a', dry => true", {"key": "a", "dry": True}),
         ("'a', dry => 0", {"key": "a", "dry": False}),
         ("'a', dry => 'False'", {"key": "a", "dry": False}),
+        ("'a', dry => 'Y'", {"key": "a", "dry": True}),
         ("'a', at => timestamp '2026-01-31 12:00:00'", {"key": "a", "at": NOON.replace(tzinfo=None)}),
         ("'a', at => '2026-01-31T12:00:00Z'", {"key": "a", "at": NOON}),
         ("'a', any => interval '7 days'", {"key": "a", "any": "7 days"}),

@@ -27,11 +27,11 @@ def expanded(text: str, **bodies: str) -> str | None:
         ("list_transform(main.list_value(1), (lambda x: (x + 1)))", "l", "TRANSFORM(ARRAY(1), x -> (x + 1))"),
     ],
 )
-def test_the_variables_of_a_lambda_are_no_parameters(body: str, argument: str, replaced: str) -> None:
+def test_the_variables_of_a_lambda_are_not_parameters(body: str, argument: str, replaced: str) -> None:
     assert expanded(f"SELECT f({argument}) FROM t", f=body) == f"SELECT ({replaced}) FROM t"
 
 
-def test_a_field_of_a_parameter_is_one_of_the_argument() -> None:
+def test_a_field_of_a_parameter_is_a_field_of_the_argument() -> None:
     assert expanded("SELECT f(st) FROM t", f="x.a") == "SELECT ((st).a) FROM t"
     assert expanded("SELECT f(st.b) FROM t", f="x.a.b + 1") == "SELECT ((st.b).a.b + 1) FROM t"
     assert expanded("SELECT f(st) FROM t", f="(SELECT max(x.a) FROM u AS x)") == "SELECT ((SELECT MAX(x.a) FROM u AS x)) FROM t"
@@ -54,7 +54,7 @@ def test_the_index_of_a_list_stays_the_same() -> None:
         ("SELECT f(id + 1) FROM t", "(`t`.id + 1)"),
     ],
 )
-def test_a_column_in_an_argument_is_one_of_the_calling_query(query: str, argument: str) -> None:
+def test_a_column_in_an_argument_belongs_to_the_calling_query(query: str, argument: str) -> None:
     replaced = expanded(query, f="(SELECT sum(w) FROM u WHERE u.id = x)")
     assert replaced is not None
     assert f"((SELECT SUM(w) FROM u WHERE u.id = {argument}))" in replaced

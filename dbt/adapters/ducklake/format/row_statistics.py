@@ -59,9 +59,9 @@ def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
 
 
 def _plain(value: Any, type_name: str) -> Value | None:
-    """Return the value of a cell that is compared for the bounds; None if it has none, such as `infinity`.
+    """Return the value to compare for the bounds; None if a cell cannot be compared, such as `infinity`.
 
-    Values that Python does not have are strings; see `files.InlinedRows`.
+    Values that Python types cannot represent are strings; see `files.InlinedRows`.
     """
     if isinstance(value, str) and leaf_type(type_name).encoding is not Encoding.TEXT:
         number = decode(type_name, value)

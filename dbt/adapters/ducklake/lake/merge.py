@@ -98,7 +98,7 @@ def _merge_here(context: Context, table: Table, request: MergeRequest, source: D
 
 
 def _target(context: Context, table: Table, request: MergeRequest, source: Measured) -> TargetScan:
-    """Plan the scan of the rows that can match, which the transaction then depends on."""
+    """Plan the scan of the rows that can match, and add them to the read set of the transaction."""
     filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in _ranges(request, source))]
     context.transaction.rows.depends_on_rows(table, filters)
     plan = context.transaction.scan_plan(table, within=filters)
@@ -106,7 +106,7 @@ def _target(context: Context, table: Table, request: MergeRequest, source: Measu
 
 
 def _ranges(request: MergeRequest, source: Measured) -> list[KeyRange]:
-    """Return the ranges of the keys that limit the target: WHEN NOT MATCHED BY SOURCE needs all of its rows."""
+    """Return the key ranges that limit the scan of the target; none for WHEN NOT MATCHED BY SOURCE, which needs all rows."""
     return [] if request.not_matched_by_source else source.ranges
 
 
@@ -120,7 +120,7 @@ class _Matching:
     size: Measured
 
     def match(self, rows: DataFrame) -> Match:
-        """Return the match of some rows of the target."""
+        """Match rows of the target with the source."""
         return Match(
             filter_to_ranges(rows, _ranges(self.request, self.size)),
             self.source,
@@ -132,7 +132,7 @@ class _Matching:
         )
 
     def pairs(self, rows: DataFrame) -> DataFrame:
-        """Return the pairs of some rows of the target, with the new values."""
+        """Return the matched pairs of rows of the target and the source, with the new values."""
         return self.match(rows).pairs(self.request.matched)
 
 

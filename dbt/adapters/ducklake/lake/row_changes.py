@@ -18,8 +18,8 @@ def stage_deletes(context: Context, table: Table, plan: ScanPlan, positions: Pos
     """Stage the deletion of rows.
 
     A file that loses its last row is ended, unless it has inlined deletes or rows of later snapshots. Any other file gets one delete file
-    with all deleted positions except the inlined ones; if several snapshots deleted them, each position has its snapshot (specification:
-    "ducklake_delete_file"). After an error no delete file is left.
+    with all deleted positions except the inlined ones; if several snapshots deleted them, it also has the snapshot of each position
+    (specification: "ducklake_delete_file"). After an error no delete file is left.
 
     Args:
         context: the catalog and the transaction.
@@ -71,8 +71,8 @@ def _delete_file(
     """Write the new delete file of `file`, or return None if the file can be ended.
 
     A delete file that replaces a committed one contains the snapshot of each delete. The new deletes have the next snapshot id; a retry of
-    the commit under a later id rewrites the file. It is never a deletion vector, which has no snapshots (`docs/decisions/0010`). An
-    encrypted lake has no deletion vectors, because the reference implementation does not encrypt them.
+    the commit under a later id rewrites the file. Such a file is never a deletion vector, which cannot store snapshots
+    (`docs/decisions/0010`). An encrypted lake has no deletion vectors, because the reference implementation does not encrypt them.
     """
     deleted = deleted_rows(file)
     if deleted.leave_nothing(to_delete):

@@ -14,7 +14,7 @@ from ..sql.values import Call
 
 _SYNONYMS = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
 """Another name → the parameter's name. Some of DuckDB's procedures have `schema`, others `schema_name`; ours accept both."""
-TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
+TRUE, FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
 """The strings that DuckDB casts to a boolean."""
 
 
@@ -24,10 +24,10 @@ class Parameter:
 
     name: str
     read: Callable[[Any], Any]
-    """Converts a constant of the statement to the value, such as `text` and the functions below it. NULL is not passed to it: it means
-    that the argument is not given."""
+    """Converts a constant of the statement to the value, such as `text` and the functions below it. It is not called for NULL, which
+    becomes None."""
     required: bool = False
-    """Whether an argument is required; NULL is one."""
+    """Whether the argument is required; an explicit NULL is accepted."""
     only_named: bool = False
     """Whether it cannot be given by position."""
 
@@ -105,7 +105,7 @@ def parts(value: object) -> tuple[str, ...]:
 
 
 def timestamp(value: object) -> datetime:
-    """Return a timestamp, given as TIMESTAMP '…' or as a string. One without a time zone is in the session's, which the caller applies."""
+    """Return a timestamp, given as TIMESTAMP '…' or as a string. If it has no time zone, the caller applies the session's."""
     if isinstance(value, str):
         try:
             value = python_datetime(value)
@@ -148,7 +148,7 @@ def split_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
 
 
 def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Return a mapping from parameter to value; the value is None if the argument was not given or is NULL.
+    """Return the value of each parameter by name; it is None if the argument was not given or is NULL.
 
     Raises:
         StatementError: an argument is unknown, given twice, missing or of the wrong type.

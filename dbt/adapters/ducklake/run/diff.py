@@ -50,9 +50,9 @@ def _other(env: Environment, text: str) -> Name:
 
 
 def _earlier(env: Environment, name: Name, after: Side, at: int | datetime) -> Side:
-    """Return the table of the later side at an earlier snapshot, where it may have another name.
+    """Return the table of the later side at an earlier snapshot, under the name that it had then.
 
-    If there was no such table, return the relation of that name.
+    If that table did not exist, return the relation that had the current name.
     """
     reader = env.context.catalog.reader(_resolved(env, at))
     table = reader.by_id(after.relation.table_id) if isinstance(after.relation, Table) else None
@@ -66,7 +66,7 @@ def _require_order(before: Side, after: Side) -> None:
 
 
 def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
-    """Return the relation with a name, at a snapshot or as the transaction sees it.
+    """Return the relation with a name, at the snapshot `at`, or as the transaction sees it if `at` is None.
 
     Raises:
         NotFoundError: the lake has no such relation, or no such snapshot.

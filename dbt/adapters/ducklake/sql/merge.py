@@ -60,7 +60,9 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         if not cursor.at("(") and not ctes.text:
             named = replace(reference, start=0, end=len(text), aliased=True, alias=None)
             return Sql(text, (named,)), source_alias, name
-    if cursor.at("("):
+    if cursor.at("(") and source_alias is None:
+        raise cursor.error("an alias of the source was expected before its columns")
+    if cursor.at("("):  # the column list follows the alias or the name
         columns = cursor.position
         cursor.group()
         text = f"(SELECT * FROM {text} AS {cursor.source.slice(columns - 1, cursor.position)})"
@@ -70,9 +72,9 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
 
 
 def _using_condition(cursor: Cursor, target_name: Sequence[str], source_alias: str) -> str:
-    """Return the condition that `USING (columns)` means."""
+    """Return the ON condition that is equivalent to `USING (columns)`."""
     if not source_alias:
-        raise cursor.error("MERGE … USING (columns) needs an alias of the source")
+        raise cursor.error("MERGE … USING (columns) needs an alias for the source")
     columns = [backquoted(column.name().parts[-1]) for column in cursor.group().items()]
     target_alias = ".".join(map(backquoted, target_name))
     return " AND ".join(f"{target_alias}.{column} = {backquoted(source_alias)}.{column}" for column in columns)
@@ -88,12 +90,12 @@ def _condition(cursor: Cursor, words: tuple[str, ...], outer: Sequence[Name]) ->
 def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> MergeClause:
     """Parse WHEN [NOT] MATCHED [BY SOURCE | BY TARGET] [AND condition] THEN action."""
     cursor.expect("WHEN")
-    missing = cursor.accept("NOT")
+    negated = cursor.accept("NOT")
     cursor.expect("MATCHED")
-    kind = "not_matched" if missing else "matched"
-    if missing and cursor.accept("BY", "SOURCE"):
+    kind = "not_matched" if negated else "matched"
+    if negated and cursor.accept("BY", "SOURCE"):
         kind = "not_matched_by_source"
-    elif missing:
+    elif negated:
         cursor.accept("BY", "TARGET")
     condition = ctes.into(_condition(cursor, ("THEN",), outer)) if cursor.accept("AND") else None
     cursor.expect("THEN")

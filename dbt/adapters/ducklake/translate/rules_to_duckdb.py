@@ -53,7 +53,7 @@ def _duckdb(text: str, **parts: exp.Expr) -> exp.Expr:
     return fill_template(text, "duckdb", **parts)
 
 
-# -- rules before the parts are translated -------------------------------------------------------------------------------------
+# -- rules before the operands are translated -------------------------------------------------------------------------------------
 
 
 def _unknown_function(node: exp.Expr) -> exp.Expr:
@@ -80,7 +80,7 @@ def _unknown_function(node: exp.Expr) -> exp.Expr:
 
 
 def _unit(text: exp.Expr) -> exp.Var:
-    """Return the unit of `date_trunc` or `trunc`. Spark returns NULL for other ones, such as `Y`."""
+    """Return the unit of `date_trunc` or `trunc`. Other units are refused: Spark returns NULL for them, such as `Y`."""
     refuse_unless(is_text(text) and text.name.lower() in _UNITS)
     return exp.var(_UNITS[text.name.lower()])
 
@@ -116,7 +116,7 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
 
 
 def _select(node: exp.Expr) -> exp.Expr:
-    """Write `q.*` of a join with USING in the order of Spark: the join keys first. A star that is not rewritten here is refused later."""
+    """Write `q.*` of a join with USING in Spark's column order: the join keys first. A star that is not rewritten here is refused later."""
     first, *others = node.args.get("joins") or [exp.Join()]
     if not first.args.get("using") or any(join.args.get("using") for join in others):
         return node
@@ -144,7 +144,7 @@ def _keys_first(star: exp.Expr, keys: list[exp.Expr]) -> list[exp.Expr]:
     return [*(exp.column(key.copy(), **qualifier, copy=True) for key in keys), rest]
 
 
-# -- rules after the parts are translated --------------------------------------------------------------------------------------
+# -- rules after the operands are translated --------------------------------------------------------------------------------------
 
 
 def _is_date(node: exp.Expr) -> bool:
@@ -153,13 +153,16 @@ def _is_date(node: exp.Expr) -> bool:
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
-    """Cast to a date where Spark returns one; `spark/session/plan_types.py` refuses dates that cannot be recognized in the text."""
+    """Translate adding or subtracting an interval, with a cast to a date where Spark returns one.
+
+    `spark/session/plan_types.py` refuses dates that cannot be recognized in the text.
+    """
     refuse_unless(is_marked(node))
     unit, number = node.args["unit"].name.lower(), int(node.expression.name)
     sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
     text = f"x {sign} INTERVAL {number} {unit}"
     per_day = PER_DAY.get(unit)
-    if per_day and number >= per_day:  # Spark adds 24 hours as a day of the calendar
+    if per_day and number >= per_day:  # Spark adds each full 24 hours as one calendar day
         text = f"x {sign} INTERVAL {number // per_day} day {sign} INTERVAL {number % per_day} {unit}"
     return _duckdb(f"CAST({text} AS DATE)" if unit in _DATE_UNITS and _is_date(node.this) else text, x=node.this)
 
@@ -191,7 +194,7 @@ def _truncated(node: exp.Expr) -> exp.Expr:
     unit = _UNITS.get(node.args["unit"].name.lower())
     refuse_unless(unit is not None)
     timestamp = exp.cast(node.this, exp.DType.TIMESTAMPTZ)
-    if unit == "hour":  # DuckDB's date_trunc returns the second of the two hours when the clock is put back
+    if unit == "hour":  # when clocks go back, DuckDB's date_trunc returns the second of the two hours
         return _duckdb("x - to_minutes(minute(x)) - to_microseconds(microsecond(x))", x=timestamp)
     return _duckdb(f"CAST(date_trunc('{unit}', x) AS TIMESTAMPTZ)", x=node.this)
 
@@ -240,7 +243,7 @@ def _trim(node: exp.Expr) -> exp.Expr:
 
 
 def _element(node: exp.Expr) -> exp.Expr:
-    """Refuse an element of concatenated lists: sqlglot takes them for a string, so that it does not count from 1."""
+    """Refuse an index into concatenated lists: sqlglot treats them as a string, and does not make the index 1-based."""
     index = node.expressions[0]
     refuse_unless(not isinstance(node.this.unnest(), exp.DPipe | exp.Concat))
     refuse_unless(is_text(index) or is_whole(index, node.args.get("offset") or 0))
@@ -319,7 +322,7 @@ RULES = Rules(
         exp.TimeToStr: _formatted,
         exp.Values: _values,
         exp.Concat: _concat,
-        exp.BitwiseNot: lambda node: _duckdb("-1 - x", x=node.this),  # Spark has no unsigned types, in which `~` is not negative
+        exp.BitwiseNot: lambda node: _duckdb("-1 - x", x=node.this),  # DuckDB's `~` of an unsigned column is not negative
         exp.Uuid: lambda node: exp.cast(node, "text"),
     },
 )

@@ -59,9 +59,9 @@ def write_table_stats(state: CommitState, table: Table, stats: TableStats, chang
 
 
 def without_retyped_bounds(table: Table, changes: RowChanges) -> RowChanges:
-    """Leave out the bounds of staged files and rows in columns whose type the transaction changed after it wrote them.
+    """Return the changes without the bounds of columns whose type the transaction changed after it wrote the rows.
 
-    As bounds of the new type they may be too narrow: the text of a float32 is not its exact value.
+    Read as the new type, they may be too narrow: the shortest text of a float32 is not its exact value.
     """
     types = {leaf.column_id: leaf.type for leaf in _walk(table)}
 
@@ -78,7 +78,7 @@ def without_retyped_bounds(table: Table, changes: RowChanges) -> RowChanges:
 
 
 def double_columns(state: CommitState, table: Table) -> frozenset[int]:
-    """Return the ids of the columns that are float64, including those whose type a concurrent writer changed since the transaction began.
+    """Return the ids of the columns that are float64, including those that a concurrent writer changed to it.
 
     A file in which such a column is float32 gets no bounds for it. DuckDB casts the text of a bound to the new type, and the shortest text
     of a float32 is not its exact value.
@@ -102,7 +102,7 @@ def earlier_float_columns(state: CommitState, *table_ids: int) -> frozenset[int]
 
 
 def with_rounding(file: WrittenFile, columns: Iterable[Column], exact: Collection[int]) -> WrittenFile:
-    """Mark the bounds of a registered file that may be rounded, which the catalog does not record: those of timestamps in an added file.
+    """Mark bounds of a registered file that may be rounded: those of timestamps in an added file. The catalog does not record this.
 
     Args:
         file: the file, with the statistics that the catalog has.
@@ -164,14 +164,13 @@ def _write_columns(
 def _before(row: Any, leaf: Column, stats: TableStats, *, without_rows: bool) -> ColumnStats | None:
     """Return the statistics of a column's existing rows; None if they are unknown.
 
-    A column that is added to a table with rows has none: DuckDB, too, stores no row for it, and would take a row for the statistics of all
-    rows of the table.
+    A column that is added to a table with rows has none. DuckDB stores none for it either, and would apply them to all rows of the table.
 
     Args:
         row: the stored statistics, or None.
         leaf: the column.
         stats: the statistics of the table.
-        without_rows: whether no existing row has the column: the commit adds it and ends all of them.
+        without_rows: whether the commit adds the column and ends all existing rows.
     """
     if row is not None:
         has_extra = leaf_type(leaf.type).extra_stats

@@ -29,7 +29,8 @@ class EarlierFile:
 
     file: DataFile
     as_written_file: WrittenFile
-    """The same file in the form that a commit registers again. It has no statistics if it is not registered again."""
+    """The same file in the form that a commit registers again. If it is not registered again, it has no statistics and partition
+    values."""
     partition_id: int | None
     has_snapshot_ids: bool
     """Whether its rows have embedded snapshot ids."""
@@ -56,7 +57,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
         database: the catalog database.
         table: the definition of the table at the earlier snapshot.
         earlier: the id of the earlier snapshot.
-        current: the id of the current snapshot. If it is None, the plan restores all rows, as for a table without rows.
+        current: the id of the current snapshot. None: the table has no current rows, so all earlier rows are restored.
     """
     history = read_history(connection, table.table_id)
     earlier_files = read_files(connection, database, table, earlier)
@@ -70,7 +71,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
                 file.path,
                 file.record_count,
                 file.size_bytes,
-                file.footer_size or 0,  # restoring sets the path, the file size and the footer size
+                file.footer_size or 0,  # a placeholder: restoring replaces the path and both sizes
                 tuple(stats.get(file.data_file_id, ())),
                 tuple(partition_values.get(file.data_file_id, ())),
                 mapping=file.mapping,

@@ -51,7 +51,7 @@ class Matching:
         ignore_extra_columns: fields without a column are ignored.
         hive_partitioning: directories `key=value` in a file's path are the values of the columns with these names. Otherwise columns are
             read from the file, whose footer must prove the partition values of its directories.
-        in_zone: gives a local time the session's time zone, in which directories without an offset are read; None: UTC.
+        in_zone: attaches the session's time zone to a timestamp without an offset in a directory's name; None: UTC.
     """
 
     allow_missing: bool = False
@@ -79,21 +79,22 @@ def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
         fields, nodes = schema_of(metadata.schema), read_schema(footer).children
     except (OSError, pa.ArrowException, ValueError) as error:  # PyArrow has one for each kind of damage
         raise LakeError(f"the footer of {path} cannot be read: {error}") from error
-    match = _Match(path, table, matching, metadata)
-    mapping = match.fields(fields, nodes, table.columns, "")
-    file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(match.stats), mapping=tuple(mapping))
+    matcher = _FieldMatcher(path, table, matching, metadata)
+    mapping = matcher.fields(fields, nodes, table.columns, "")
+    file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(matcher.stats), mapping=tuple(mapping))
     values = _partition_values(path, table, matching)
     if not matching.hive_partitioning and file.record_count:
         _require_values(file, table, values)
     return replace(file, partition_values=values)
 
 
-class _Match:
+class _FieldMatcher:
     """Matches the fields of a file to the columns of the table, in one walk over the leaves."""
 
     def __init__(self, path: str, table: Table, matching: Matching, metadata: pq.FileMetaData) -> None:
         self.path, self.table, self.matching, self.metadata = path, table, matching, metadata
         self.leaf = 0
+        """The index of the next leaf column in the footer."""
         self.stats: list[ColumnStats] = []
 
     def fields(self, fields: Sequence[FileField], nodes: Sequence[Node], columns: Sequence[Column], prefix: str) -> list[MappedField]:
@@ -122,7 +123,7 @@ class _Match:
             mapped.append(self._field(field, node, column, prefix))
         for column in columns_left.values():
             if self._in_path(column, prefix):
-                mapped.append(self._key(column))
+                mapped.append(self._column_from_path(column))
             else:
                 self._missing(column, prefix)
         return mapped
@@ -151,7 +152,7 @@ class _Match:
             takes = f"takes {' or '.join(kinds)}" if kinds else "files with such a column cannot be added: insert their rows"
             raise DataError(f"field {where} of {self.path} is {field.kind}; column {where} of {self._name} is {column.type}, and {takes}")
         stats = column_stats(self.metadata, self.leaf, column, {} if leaf_type(column.type).is_float else None)
-        if _is_foreign_bound(column.type, field.kind):
+        if _has_unusable_bounds(column.type, field.kind):
             stats = replace(stats, min_value=None, max_value=None)
         self.leaf += 1
         self.stats.append(stats)
@@ -180,7 +181,7 @@ class _Match:
         for (name, inner), child, target in zip(entries, field.children, column.children, strict=True):
             yield replace(self._field(child, inner, target, where + "."), source_name=name)
 
-    def _key(self, column: Column) -> MappedField:
+    def _column_from_path(self, column: Column) -> MappedField:
         """Add a column whose value comes from the path."""
         if column.children:
             raise DataError(f"column {column.name} is a {column.type}, which cannot come from a directory of {self.path}")
@@ -194,10 +195,10 @@ class _Match:
 
 
 def _list_entries(node: Node) -> list[tuple[str, Node]] | None:
-    """Return the name by which DuckDB finds the element of a list, which is that of the repeated node, and the element's node.
+    """Return the name by which DuckDB finds the element of a list, that of the repeated node, and the element's node.
 
-    None: DuckDB takes the only field of an element that is a struct for the element. Specification: "LogicalTypes", the page of Parquet on
-    lists and their older forms.
+    None: the element is a struct with one field, and DuckDB would read that field as the element. Specification: "LogicalTypes" of Parquet,
+    on lists and their backward-compatible forms.
     """
     repeated = node.children[0] if node.children and _is_annotated(node) else node
     name = "list" if repeated.name in LIST_ELEMENT_NAMES else repeated.name
@@ -232,7 +233,8 @@ def _kinds(type_name: str, kind: str) -> tuple[str, ...]:
     return (kind,) if fits else (f"decimals up to {type_name}",)
 
 
-def _is_foreign_bound(type_name: str, kind: str) -> bool:
+def _has_unusable_bounds(type_name: str, kind: str) -> bool:
+    """Whether the bounds in the footer are not values of the column's type."""
     stored, wanted = decimal_parameters(kind), decimal_parameters(type_name)
     return kind in _WITHOUT_BOUNDS or (stored is not None and wanted is not None and stored[1] != wanted[1])
 
@@ -266,14 +268,14 @@ def _partition_values(path: str, table: Table, matching: Matching) -> tuple[str 
         if field.transform == "identity":
             values.append(identity_text(_one_value(path, column, matching).column(0), column))
         elif text is not None and not re.fullmatch(r"-?\d+", text):
-            raise DataError(f"{path}: {name}={text} is not a {'bucket' if bucket_count(field.transform) else 'number'}")
+            raise DataError(f"{path}: {name}={text} is not a {'bucket number' if bucket_count(field.transform) else 'number'}")
         else:
             values.append(None if text is None else str(int(text)))
     return tuple(values)
 
 
 def _require_values(file: WrittenFile, table: Table, values: Sequence[str | None]) -> None:
-    """Require that the statistics of a file prove the partition values of its directories, which its columns do not come from.
+    """Require that the statistics of a file prove the partition values in its path, because its columns are read from the file.
 
     Raises:
         DataError: a value is not proved.
@@ -292,7 +294,7 @@ def _require_values(file: WrittenFile, table: Table, values: Sequence[str | None
 
 
 def _proves(stats: ColumnStats, type_name: str, transform: str, text: str | None) -> bool:
-    """Whether statistics prove that all values of a column have this text as the value of a partition key."""
+    """Whether statistics prove that all values of a column are in this partition; `text` is its value."""
     if stats.null_count != 0:
         return text is None and stats.null_count is not None and stats.value_count == 0
     if leaf_type(type_name).is_float and stats.contains_nan is not False:
@@ -301,7 +303,7 @@ def _proves(stats: ColumnStats, type_name: str, transform: str, text: str | None
     if least is None or greatest is None:
         return False
     if transform in TIME_PARTS:
-        counted = "timestamp" if type_name == "timestamptz" else type_name  # its years BC are counted backwards
+        counted = "timestamp" if type_name == "timestamptz" else type_name  # `time_part` counts its BC years backwards
         parts = TIME_PARTS[: TIME_PARTS.index(transform) + 1]
         is_one = all(time_part(counted, part, least) == time_part(counted, part, greatest) is not None for part in parts)
         return is_one and time_part(type_name, transform, least) == text

@@ -32,7 +32,7 @@ _EXACT = Context(prec=100)
 _EPOCH = datetime(1970, 1, 1)
 
 InZone = Callable[[datetime], datetime]
-"""Returns a local time with the session's time zone."""
+"""Attaches the session's time zone to a local time."""
 
 
 def array_of(values: Sequence[Any], column: Column, in_zone: InZone | None = None) -> pa.Array:
@@ -221,7 +221,7 @@ def _nanos(value: Any) -> int:
     nanos = parse_timestamp(_string(value))[0]
     if abs(nanos) >= INFINITY_MICROS:
         if not value.strip().endswith("infinity"):
-            raise ValueError("timestamp_ns has the years 1677 to 2262")
+            raise ValueError("timestamp_ns supports the years 1677 to 2262")
         return INFINITY_MICROS if nanos > 0 else -INFINITY_MICROS
     return nanos
 
@@ -234,7 +234,7 @@ def _geometry(value: Any) -> bytes:
 
 
 def _instant(value: Any, in_zone: InZone | None) -> int:
-    """Convert to microseconds in UTC, which is also the default time zone."""
+    """Convert to microseconds in UTC. Without `in_zone`, local times are in UTC."""
     local = local_time(value)
     if in_zone is not None and local is not None:
         with suppress(OverflowError):  # a time outside Python's range after conversion to UTC
@@ -248,7 +248,7 @@ def _instant(value: Any, in_zone: InZone | None) -> int:
 
 
 def local_time(value: Any) -> datetime | None:
-    """Return the time of a value that is not in any time zone yet, a date at midnight.
+    """Return a value without a time zone as a local time; a date becomes midnight.
 
     Returns:
         The time; None for a value in a time zone, for infinity and years that Python does not have, and for other values.
@@ -279,7 +279,7 @@ def _string(value: Any) -> str:
 
 
 def _blob(value: Any) -> bytes:
-    if isinstance(value, int):  # `bytes` would make as many zero bytes
+    if isinstance(value, int):  # bytes(n) would return n zero bytes
         raise TypeError
     return value.encode() if isinstance(value, str) else bytes(value)
 
@@ -313,7 +313,7 @@ def _interval(value: Any) -> str:
 
 
 def _rounded(unit: int) -> Convert:
-    """Return a function that converts to microseconds, rounded to `unit` microseconds as in DuckDB: halves away from 1970."""
+    """Return a function that converts to microseconds, rounded to `unit` microseconds as in DuckDB: halves are rounded away from 1970."""
 
     def convert(value: Any) -> int:
         micros = _timestamp(value)

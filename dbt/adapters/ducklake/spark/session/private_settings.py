@@ -17,7 +17,7 @@ SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """The environment variable with the arguments that PySpark gives `spark-submit`."""
 _PROPERTIES_FILE = "--properties-file"
 DRIVER_OPTIONS = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions")
-"""The settings with options for the driver's Java."""
+"""The settings that contain JVM options of the driver."""
 
 
 @contextlib.contextmanager
@@ -52,10 +52,10 @@ def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:
         folder: an existing folder that only the user can read; the files are not needed once the JVM runs.
         config: the Spark configuration at the start.
     """
-    own, arguments = without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
-    defaults = [] if own is not None else ["--load-spark-defaults"]
-    # the empty line ends a last line that a backslash continues
-    text = Path(own).read_text(encoding="utf-8") + "\n\n" if own is not None else ""
+    user_file, arguments = without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
+    defaults = [] if user_file is not None else ["--load-spark-defaults"]
+    # if the file ends with a backslash, the empty line ends that continuation
+    text = Path(user_file).read_text(encoding="utf-8") + "\n\n" if user_file is not None else ""
     settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in DRIVER_OPTIONS if key in config}}
     file = _write(folder / "spark.properties", text + properties(settings))
     return [_PROPERTIES_FILE, str(file), *defaults, *arguments]
@@ -85,7 +85,7 @@ def without_properties_file(arguments: list[str]) -> tuple[str | None, list[str]
 
 
 def _hidden_definitions(folder: Path, key: str, options: str) -> str:
-    """Move the system properties of Java options, such as the password of a trust store, to a file that Java reads itself."""
+    """Move the system properties of Java options, such as the password of a trust store, to an argument file of the JVM."""
     try:
         arguments = shlex.split(options)
     except ValueError:

@@ -2,8 +2,8 @@
 
 Spark's usual committer writes each file to a folder of its task and renames it twice, because a reader may list the table's folder at any
 time. Here readers see only files that the catalog lists. So the job uses the committer of Spark's streaming file sink: every attempt of a
-task writes to names of its own (uuids), and a successful task returns its names. The result of one attempt for each task counts, whichever
-other attempts a retry or speculation has started; their files are removed by the attempt, or stay as orphans, which nothing refers to.
+task writes to names of its own (uuids), and a successful task returns its names. Only one attempt of each
+task counts. Files of other attempts, which a retry or speculation has started, are removed by the attempt or stay as orphans.
 
 Neither the committer nor `FileFormatWriter` has a public interface in Python. They are reached through the driver's JVM, so not with Spark
 Connect, and `is_available` checks that this version of Spark has them as expected.
@@ -40,7 +40,7 @@ _BATCH = 0
 
 
 def is_available(spark: SparkSession) -> bool:
-    """Whether `write_direct` works with this session: it needs the driver's JVM, and a folder that both can use."""
+    """Whether `write_direct` works with this session: it needs the driver's JVM, and a folder that this process and the JVM share."""
     return not is_connect(spark) and spark.conf.get(SCRATCH, None) is not None and _log_class(spark.sparkContext._jvm) is not None
 
 
@@ -65,7 +65,7 @@ def write_direct(rows: DataFrame, target: str, options: Mapping[str, str], keys:
     output = execution.analyzed().output()
     scala_options = jvm.PythonUtils.toScalaMap(dict(options))
     committer = java_class(jvm, _COMMITTER)(uuid4().hex, target)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # if it was removed: Spark would let other users read it
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # if Spark made it again, others could read it
     try:
         log = _log_class(jvm)(_LOG_VERSION, session, folder.as_uri(), java_class(jvm, _OPTION).empty())
         committer.setupManifestOptions(log, _BATCH)
@@ -90,7 +90,7 @@ def write_direct(rows: DataFrame, target: str, options: Mapping[str, str], keys:
 
 
 def _log_class(jvm: Any) -> Any:
-    """Return the class of the sink's log; None if this Spark has another."""
+    """Return the class of the sink's log; None if this version of Spark does not have it."""
     from py4j.java_gateway import JavaClass
 
     found = (java_class(jvm, f"{package}.FileStreamSinkLog") for package in _LOG_PACKAGES)
@@ -121,7 +121,7 @@ def _settings_in_tasks(spark: Any) -> Iterator[None]:
 
 
 def _written(log: Path, target: str) -> list[tuple[str, int]]:
-    """Return the files that the log of a sink lists, below the directory of the job."""
+    """Return the path below `target` and the size of each file that the sink's log lists."""
     inside = "/" + target.rpartition("/")[2] + "/"
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()[1:]]
     return sorted(("/" + unquote(entry["path"].rpartition(inside)[2]), int(entry["size"])) for entry in entries)

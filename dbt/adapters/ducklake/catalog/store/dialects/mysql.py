@@ -53,7 +53,7 @@ def _begin_read(connection: Connection) -> None:
 
 @contextmanager
 def _write_lock(connection: Connection) -> Iterator[None]:
-    """Take the lock before the first statement of the transaction, which determines what the transaction sees."""
+    """Take the lock before the first statement of the transaction, because that statement fixes the snapshot that it reads."""
     name = "ducklake:" + hashlib.sha256((connection.engine.url.database or "").encode()).hexdigest()[:40]
     acquired = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), {"name": name, "seconds": BUSY_TIMEOUT_SECONDS})
     connection.rollback()
@@ -68,7 +68,7 @@ def _write_lock(connection: Connection) -> Iterator[None]:
 
 
 def _create_table(connection: Connection, table: Table) -> None:
-    """Create a table, also if a failed attempt has left an empty one.
+    """Create a table. An empty one that a failed attempt has left is replaced.
 
     Raises:
         ConfigurationError: the table exists and has rows, as in a catalog that is being restored.
@@ -85,7 +85,7 @@ def _create_table(connection: Connection, table: Table) -> None:
 
 
 def _empty_table(connection: Connection, table: Table) -> None:
-    """Delete all rows of a table, because DROP TABLE would commit the open transaction."""
+    """Delete all rows of a table instead of dropping it: DROP TABLE would commit the open transaction."""
     connection.execute(delete(table))
 
 
@@ -105,12 +105,12 @@ _RESERVED_COLUMNS = frozenset({"db_row_id", "db_trx_id", "db_roll_ptr", "fts_doc
 
 
 def _column_bytes(column: Column) -> int:
-    """Return the bytes in the row's page: InnoDB stores strings and blobs of up to 40 bytes there, with their length."""
+    """Return how many bytes a column needs in the row's page: InnoDB stores up to 40 bytes of a string or blob there, and their number."""
     return 8 if isinstance(_TYPES[base_type(column.type)], BIGINT) else 41
 
 
 def _storable_names(names: Sequence[str]) -> bool:
-    """Whether the server accepts the names: it compares them without case, letter by letter, and has no characters above U+FFFF in them."""
+    """Whether the server accepts the names: it compares them case-insensitively, letter by letter, and only up to U+FFFF."""
     folded = ["".join(letter.lower()[0] for letter in name) for name in (*_OWN_COLUMNS, *names)]
     accepted = all(name and name[-1] not in " \t\n\v\f\r" and max(name) <= "\uffff" for name in names)
     return accepted and len(set(folded)) == len(folded) and _RESERVED_COLUMNS.isdisjoint(folded)
