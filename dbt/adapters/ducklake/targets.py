@@ -53,7 +53,7 @@ def attach_to_read(lake: Lake, settings: LakeSettings, name: str) -> str:
     Args:
         lake: the open lake.
         settings: the settings of the other lake.
-        name: the name to attach it under; underscores are appended while the name is taken.
+        name: the name to attach it under; underscores are appended while the name is taken. A lake that is already attached keeps its name.
     """
     while lake.has(name):
         name += "_"

@@ -13,7 +13,7 @@ from ..format.objects import Schema, Table
 from ..format.option_values import description_of, stored_value
 from .context import Context
 from .schemas import required_schema
-from .tables import required_table
+from .tables import option_of_table, required_table
 
 logger = logging.getLogger(__name__)
 
@@ -72,8 +72,7 @@ def unset_option(context: Context, key: str, table: Table) -> None:
 
     The limit 0 of a table whose inlined rows the catalog database cannot store stays.
     """
-    is_required = key.lower() == _INLINING and context.catalog.only_duckdb_inlines(table.columns)
-    value = "0" if is_required else None
+    value = option_of_table(context, table, key, None)
     if context.transaction.options().at(key, "table", table.table_id) not in (None, value):
         context.transaction.objects.set_option(key.lower(), value, table)
 

@@ -64,10 +64,15 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
             f"DROP VIEW {request.schema}.{request.name} first"
         )
     table = _new_table(context, request) if existing is None else _rebuild(context, existing, request)
-    never_inlined = context.catalog.only_duckdb_inlines(table.columns)
     for key, value in request.options.items():
-        context.transaction.objects.set_option(key, "0" if never_inlined and key == "data_inlining_row_limit" else value, table)
+        context.transaction.objects.set_option(key, option_of_table(context, table, key, value), table)
     return table
+
+
+def option_of_table(context: Context, table: Table, key: str, wanted: str | None) -> str | None:
+    """Return the value that an option of a table gets: the limit of inlined rows is 0 if the catalog database cannot store them."""
+    is_limit = key.lower() == "data_inlining_row_limit"
+    return "0" if is_limit and context.catalog.only_duckdb_inlines(table.columns) else wanted
 
 
 def _new_table(context: Context, request: TableRequest) -> Table:

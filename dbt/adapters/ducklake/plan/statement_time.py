@@ -23,7 +23,7 @@ _TIMES = {
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
 _SCOPES = frozenset(("SELECT", "VALUES", "TABLE", "->"))
-"""The words of subqueries and lambda functions, which have names of their own; `(FROM t)` is a subquery, too."""
+"""The tokens that show a subquery or a lambda function, in which other names exist. A subquery can also begin with `(FROM`."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 

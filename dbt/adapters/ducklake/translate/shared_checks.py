@@ -218,17 +218,10 @@ def _is_evident_number(node: exp.Expr) -> bool:
     node = node.unnest()
     if isinstance(node, exp.Cast):
         value, to = node.this.unnest(), node.args["to"].this
-        differs = to is exp.DType.DECIMAL and _is_floating_point(value)
+        differs = to is exp.DType.DECIMAL and _evident_type(value) in (exp.DType.FLOAT, exp.DType.DOUBLE)
         return to in _NUMBERS and not differs and _is_evident_number(value)
     number = node.this if isinstance(node, exp.Neg) else node
     return isinstance(number, exp.Boolean) or (isinstance(number, exp.Literal) and not number.is_string)
-
-
-def _is_floating_point(node: exp.Expr) -> bool:
-    """Whether an evident number is a FLOAT or DOUBLE."""
-    if isinstance(node, exp.Cast):
-        return node.args["to"].this in (exp.DType.FLOAT, exp.DType.DOUBLE)
-    return "e" in (node.this if isinstance(node, exp.Neg) else node).name.lower()
 
 
 def _is_nonempty_text(node: object) -> bool:
