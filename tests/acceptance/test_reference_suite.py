@@ -76,7 +76,7 @@ def test_we_read_the_lakes_of_the_suite(file: Path | None, runtime: SparkRuntime
     monkeypatch.chdir(SUITE)
     script = Script(file, tmp_path, {})
     if script.needs_environment or script.required - AVAILABLE:
-        pytest.skip(f"needs {', '.join(sorted(script.required - AVAILABLE)) or 'an environment'}")
+        pytest.skip(f"needs {', '.join(sorted(script.required - AVAILABLE)) or 'an environment variable'}")
     compared, differences = 0, []
     for lake in lakes_of(script):
         found, wrong = compare(lake, runtime)
@@ -146,7 +146,7 @@ def read_with_duckdb(connection: duckdb.DuckDBPyConnection, name: str, lake: Att
 
 
 def columns_of(cursor: duckdb.DuckDBPyConnection, table: str) -> str:
-    """Return `*`, with the columns as text whose type Spark lacks."""
+    """Return `*`, with columns of the types in `READ_AS_TEXT` as text."""
     described = [('"' + row[0].replace('"', '""') + '"', row[1]) for row in cursor.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     texts = [f"{READ_AS_TEXT[kind].format(name)} AS {name}" for name, kind in described if kind in READ_AS_TEXT]
     return f"* REPLACE ({', '.join(texts)})" if texts else "*"

@@ -1,4 +1,4 @@
-"""Spark in a process that starts it more than once: after its own process has ended in the middle of a command, or in a later session."""
+"""A process starts Spark more than once: after Spark's own process has ended in the middle of a command, or for a later session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODELS = {
 KILL = "__import__('os').kill(java.ProcessHandle.current().pid(), 9)"
 HALT = "java.Runtime.getRuntime().halt(3)"
 KILLED = "because it was killed, perhaps by the system for lack of memory (`spark.driver.memory` in the profile)"
-STOPPED = {
+STOPPING_MODELS = {
     "a_first.sql": "{{ config(materialized='table') }} select id from range(100)",
     "b_large.sql": "{{ config(materialized='table') }} select size(collect_list(repeat(cast(id as string), 1000))) as n from range(0, 10000000, 1, 1)",
     "c_next.sql": "{{ config(materialized='table') }} select count(*) as n from {{ ref('a_first') }}",
@@ -43,7 +43,7 @@ with connect("sqlite:///lake.sqlite", "data/") as lake:
     lake.execute("CREATE TEMPORARY VIEW few AS SELECT id FROM t WHERE id < 10")
     assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]
     end_spark()
-    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]  # found before the statement
+    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]  # the loss is noticed before the statement runs
 
     lake.execute("BEGIN")
     lake.execute("DELETE FROM t WHERE id < 20")
@@ -101,7 +101,7 @@ first.application.notify = second.application.notify = messages.append
 assert first.session().range(3).count() == second.session().range(3).count() == 3
 first.application.process.kill()
 first.application.process.wait()
-for runtime in (second, first, SparkRuntime(settings)):  # those of a command, of an earlier one, and of a later one
+for runtime in (second, first, SparkRuntime(settings)):  # the runtimes of a command, of an earlier one, and of a later one
     session = runtime.session()
     assert session.range(3).count() == 3
     assert not second.has_lost(session)
@@ -166,7 +166,7 @@ with (
 
     runtime.IDLE_SECONDS = 2
     time.sleep(6)
-    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]  # found before the statement
+    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]  # the loss is noticed before the statement runs
 
     lake.execute("BEGIN")
     lake.execute("DELETE FROM t WHERE id < 5")
@@ -196,7 +196,7 @@ def test_the_next_node_starts_spark_again(tmp_path: Path, end: str, reason: str)
 def test_the_next_node_starts_spark_again_after_it_ran_out_of_memory_or_was_stopped(tmp_path: Path) -> None:
     """Then the SparkContext stops first, and the process ends later or never."""
     spark = {**SPARK, "config": {"spark.driver.memory": "600m"}}
-    project = write_project(tmp_path, STOPPED, {"here": {**LAKE, "threads": 1, "spark": spark}})
+    project = write_project(tmp_path, STOPPING_MODELS, {"here": {**LAKE, "threads": 1, "spark": spark}})
     process = start_dbt(project, "run")
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 1, output
@@ -229,7 +229,7 @@ def test_a_session_goes_on_after_a_connect_server_has_closed_it(tmp_path: Path) 
 
 @pytest.mark.nightly
 def test_a_process_with_a_connect_server_of_its_own_ends(tmp_path: Path) -> None:
-    """A session that is stopped after its server waits ten minutes for it."""
+    """Stopping a session after its server has stopped would wait ten minutes for the server."""
     pytest.importorskip("grpc")
     done = subprocess.run([sys.executable, "-c", LOCAL_SERVER], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

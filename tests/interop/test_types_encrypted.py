@@ -29,7 +29,7 @@ pytestmark = pytest.mark.nightly  # `test_encryption.py` has what does not depen
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
+def sides(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
     """Both sides of one encrypted lake."""
     directory = tmp_path_factory.mktemp("matrix")
     place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")

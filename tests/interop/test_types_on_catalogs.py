@@ -20,7 +20,7 @@ CATALOGS = REFERENCE_DATABASES
 
 
 @pytest.fixture
-def done(catalog: CatalogUnderTest, runtime: SparkRuntime, tmp_path: Path) -> Iterator[Operations]:
+def sides(catalog: CatalogUnderTest, runtime: SparkRuntime, tmp_path: Path) -> Iterator[Operations]:
     """Both sides of one lake."""
     opened = catalog.open(runtime)
     duck = oracle.connect(catalog)
@@ -36,22 +36,22 @@ def _inlined(catalog: CatalogUnderTest) -> list[Case]:
     return [case for case in CASES if case.inlined and not (case.stored == "time_ns" and catalog.database.startswith("postgres"))]
 
 
-def test_inlined_values_are_read(done: Operations, catalog: CatalogUnderTest) -> None:
+def test_inlined_values_are_read(sides: Operations, catalog: CatalogUnderTest) -> None:
     cases = _inlined(catalog)
     columns = grid(cases)
-    done.duck_table("inlined", columns, lambda case: case.ordinary, 1000)
+    sides.duck_table("inlined", columns, lambda case: case.ordinary, 1000)
     rows = height(lambda case: case.ordinary)
-    ours = done.ours("inlined", columns)
-    truth: Read = {(case.stored, shape): expected(done.truth(case, case.ordinary), rows) for case, shape in columns}
+    ours = sides.ours("inlined", columns)
+    truth: Read = {(case.stored, shape): expected(sides.truth(case, case.ordinary), rows) for case, shape in columns}
     if oracle.is_exclusive(catalog):  # DuckDB loses the sign of zeros when it opens its file again: see test_duckdb_files.py
         floats = [(case, shape) for case, shape in columns if case.kind == "float"]
-        kept = done.theirs("inlined", floats)
+        kept = sides.theirs("inlined", floats)
         assert {key: _unsigned(values) for key, values in kept.items()} == {key: _unsigned(truth[key]) for key in kept}
         truth |= kept
     assert {key: (found, truth[key]) for key, found in ours.items() if found != truth[key]} == {}
 
 
-def test_duckdb_reads_values_that_we_inline(done: Operations, catalog: CatalogUnderTest) -> None:
+def test_duckdb_reads_values_that_we_inline(sides: Operations, catalog: CatalogUnderTest) -> None:
     cases = _inlined(catalog)
     columns = [(case, "column") for case in cases]
 
@@ -59,11 +59,11 @@ def test_duckdb_reads_values_that_we_inline(done: Operations, catalog: CatalogUn
         return [value for value in case.ordinary if value != "-0.0" or not oracle.is_exclusive(catalog)]
 
     rows = seed_rows(cases, values)
-    done.session.execute("CALL lake.set_option('data_inlining_row_limit', 1000, schema => 'main')")
-    done.session.load_seed("main", "small", _names(cases), rows)
-    assert done.duck.execute("SELECT count(*) FROM ducklake_list_files('lake', 'small')").fetchone() == (0,)
-    truth = {case.stored: expected(done.truth(case, values(case)), len(rows)) for case in cases}
-    theirs = done.theirs("small", columns)
+    sides.session.execute("CALL lake.set_option('data_inlining_row_limit', 1000, schema => 'main')")
+    sides.session.load_seed("main", "small", _names(cases), rows)
+    assert sides.duck.execute("SELECT count(*) FROM ducklake_list_files('lake', 'small')").fetchone() == (0,)
+    truth = {case.stored: expected(sides.truth(case, values(case)), len(rows)) for case in cases}
+    theirs = sides.theirs("small", columns)
     assert {key: (found, truth[key[0]]) for key, found in theirs.items() if found != truth[key[0]]} == {}
 
 

@@ -1,4 +1,4 @@
-"""The doctor on broken set-ups: each finding names what is wrong and how to mend it, and nothing is created or left."""
+"""The doctor on broken set-ups: each finding names what is wrong and how to fix it, and nothing is created or left."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Sender:
     """Sends events in order, until one fails.
 
     Args:
-        client: sends an event; the sender closes it.
+        client: sends the events; the sender closes it.
     """
 
     def __init__(self, client: OpenLineageClient) -> None:

@@ -38,7 +38,7 @@ class AnyStats:
 
 
 # The type names are Spark's, the statistics are those of a lake, and relations have no owner.
-CATALOG_WORDS: dict[str, Any] = {
+CATALOG_ARGUMENTS: dict[str, Any] = {
     "role": None,
     "id_type": "bigint",
     "text_type": "string",
@@ -62,14 +62,14 @@ class TestSimpleMaterializations(BaseSimpleMaterializations):
 class TestDocsGenerate(BaseDocsGenerate):
     @pytest.fixture(scope="class")
     def expected_catalog(self, project):
-        return base_expected_catalog(project, **CATALOG_WORDS)
+        return base_expected_catalog(project, **CATALOG_ARGUMENTS)
 
 
 @pytest.mark.manifest_file
 class TestDocsGenReferences(BaseDocsGenReferences):
     @pytest.fixture(scope="class")
     def expected_catalog(self, project):
-        tables = {**CATALOG_WORDS, "model_stats": AnyStats()}
+        tables = {**CATALOG_ARGUMENTS, "model_stats": AnyStats()}
         return expected_references_catalog(project, **tables, bigint_type="bigint", view_summary_stats=no_stats())
 
 

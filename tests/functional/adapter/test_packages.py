@@ -12,17 +12,17 @@ from dbt.tests.util import run_dbt
 
 PACKAGE = "name: borrowed\nversion: '1.0'\nconfig-version: 2\n"
 MACROS = """
-{% macro who() %}{{ return(adapter.dispatch('who', 'borrowed')()) }}{% endmacro %}
-{% macro default__who() %}{{ return('default') }}{% endmacro %}
-{% macro spark__who() %}{{ return('spark') }}{% endmacro %}
+{% macro for_spark() %}{{ return(adapter.dispatch('for_spark', 'borrowed')()) }}{% endmacro %}
+{% macro default__for_spark() %}{{ return('default') }}{% endmacro %}
+{% macro spark__for_spark() %}{{ return('spark') }}{% endmacro %}
 
-{% macro whose() %}{{ return(adapter.dispatch('whose', 'borrowed')()) }}{% endmacro %}
-{% macro default__whose() %}{{ return('default') }}{% endmacro %}
-{% macro spark__whose() %}{{ return('spark') }}{% endmacro %}
-{% macro ducklake__whose() %}{{ return('ducklake') }}{% endmacro %}
+{% macro for_ducklake() %}{{ return(adapter.dispatch('for_ducklake', 'borrowed')()) }}{% endmacro %}
+{% macro default__for_ducklake() %}{{ return('default') }}{% endmacro %}
+{% macro spark__for_ducklake() %}{{ return('spark') }}{% endmacro %}
+{% macro ducklake__for_ducklake() %}{{ return('ducklake') }}{% endmacro %}
 
-{% macro nobodys() %}{{ return(adapter.dispatch('nobodys', 'borrowed')()) }}{% endmacro %}
-{% macro default__nobodys() %}{{ return('default') }}{% endmacro %}
+{% macro for_default() %}{{ return(adapter.dispatch('for_default', 'borrowed')()) }}{% endmacro %}
+{% macro default__for_default() %}{{ return('default') }}{% endmacro %}
 
 {% macro patched() %}{{ return(adapter.dispatch('patched', 'borrowed')()) }}{% endmacro %}
 {% macro spark__patched() %}{{ return('package') }}{% endmacro %}
@@ -32,7 +32,7 @@ MACROS = """
 {% endmacro %}
 {% macro spark__regexp_instr(value, regexp, position, occurrence, is_raw, flags) %}length(regexp_extract({{ value }}, '{{ regexp }}', 0)){% endmacro %}
 
-{% macro asked(pattern, database=target.database) %}
+{% macro by_information_schema(pattern, database=target.database) %}
   {% set found = run_query("select distinct table_schema as " ~ adapter.quote('table_schema') ~ ", table_name as " ~ adapter.quote('table_name') ~
       ", case table_type when 'BASE TABLE' then 'table' else lower(table_type) end as " ~ adapter.quote('table_type') ~
       " from " ~ database ~ ".information_schema.tables where table_schema ilike '" ~ target.schema ~
@@ -44,7 +44,7 @@ MACROS = """
   {{ return(relations) }}
 {% endmacro %}
 
-{% macro shown(pattern) %}
+{% macro by_show(pattern) %}
   {% set relations = [] %}
   {% for row in run_query("show table extended in " ~ target.schema ~ " like '" ~ pattern ~ "'") %}
     {% do relations.append(api.Relation.create(database=None, schema=row[0], identifier=row[1], type='view' if 'Type: VIEW' in row[3] else 'table')) %}
@@ -67,9 +67,9 @@ class TestPackages:
         return {
             "part_a.sql": "{{ config(materialized='table') }} select 1 as id",
             "part_b.sql": "{{ config(materialized='view') }} select 2 as id",
-            "by_information_schema.sql": UNION.replace("__MACRO__", "asked('PART%')"),
-            "by_show.sql": UNION.replace("__MACRO__", "shown('part*')"),
-            "dispatched.sql": "select '{{ borrowed.who() }}' a, '{{ borrowed.whose() }}' b, '{{ borrowed.nobodys() }}' c, '{{ borrowed.patched() }}' d",
+            "by_information_schema.sql": UNION.replace("__MACRO__", "by_information_schema('PART%')"),
+            "by_show.sql": UNION.replace("__MACRO__", "by_show('part*')"),
+            "dispatched.sql": "select '{{ borrowed.for_spark() }}' a, '{{ borrowed.for_ducklake() }}' b, '{{ borrowed.for_default() }}' c, '{{ borrowed.patched() }}' d",
             "matched.sql": "select {{ borrowed.regexp_instr(\"'ab1'\", '\\\\d', is_raw=true) }} a, {{ borrowed.regexp_instr(\"'ab1'\", 'B', flags='i') }} b, "
             "{{ borrowed.regexp_instr(\"'abab'\", 'a', 2) }} c, {{ borrowed.regexp_instr(\"'abab'\", 'x', 2) }} d",
         }

@@ -1,4 +1,4 @@
-"""The check of a lake finds what makes DuckDB fail or answer wrongly, and following its advice mends it."""
+"""The check of a lake finds what makes DuckDB fail or answer wrongly, and following its advice repairs it."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def test_bounds_that_duckdb_does_not_use_because_of_nan_are_no_fault(tmp_path: P
         assert reader.execute("SELECT min(x), count(*) FILTER (x < 2) FROM t").fetchall() == [(1.5, 1)]
 
 
-@pytest.mark.parametrize(("stored", "mended"), [(" true ", True), ("on", True)])
+@pytest.mark.parametrize(("stored", "repaired"), [(" true ", True), ("on", True)])
 @pytest.mark.usefixtures("session")
-def test_an_initial_default_that_duckdb_cannot_read_is_found_and_replaced(tmp_path: Path, stored: str, mended: bool) -> None:
+def test_an_initial_default_that_duckdb_cannot_read_is_found_and_replaced(tmp_path: Path, stored: str, repaired: bool) -> None:
     execute(tmp_path, f"UPDATE ducklake_column SET initial_default = '{stored}' WHERE column_name = 'c'")
     with pytest.raises(Exception, match="Failed to cast value"):
         duck(tmp_path)
@@ -122,7 +122,7 @@ def test_an_initial_default_that_duckdb_cannot_read_is_found_and_replaced(tmp_pa
     execute(tmp_path, statement)
     assert fresh_faults(tmp_path) == []
     with duck(tmp_path) as reader:
-        assert reader.execute("SELECT DISTINCT c FROM t WHERE a > 0").fetchall() == [(mended,)]
+        assert reader.execute("SELECT DISTINCT c FROM t WHERE a > 0").fetchall() == [(repaired,)]
 
 
 @pytest.mark.usefixtures("session")

@@ -29,7 +29,7 @@ def test_an_array_container_has_its_values() -> None:
     assert list(read_deletion_vector(blob(bitmap(0, container)))) == [1, 5, 9]
 
 
-def test_a_run_container_has_its_ranges_and_high_words_count() -> None:
+def test_a_run_container_has_its_ranges_also_above_32_bits() -> None:
     container = struct.pack("<I", 12347) + b"\x01" + struct.pack("<HH", 1, 4) + struct.pack("<H", 2) + struct.pack("<4H", 0, 2, 10, 1)
     base = (1 << 32) + (1 << 16)
     assert list(read_deletion_vector(blob(bitmap(1, container)))) == [base + v for v in (0, 1, 2, 10, 11)]
@@ -77,14 +77,14 @@ def test_a_wrong_vector_with_a_right_checksum_is_an_error(vector: bytes) -> None
         list(range(65536 * 2 + 9)),
         [],
     ],
-    ids=["one", "distant", "full array", "bitmap", "full containers", "none"],
+    ids=["one", "distant", "full array", "bitset", "full containers", "none"],
 )
 def test_written_vectors_are_read_back(positions: list[int]) -> None:
     assert list(read_deletion_vector(encode_deletion_vector(positions))) == positions
     assert encode_deletion_vector(array("Q", positions)) == encode_deletion_vector(positions)
 
 
-def test_the_written_bytes_are_known() -> None:
+def test_the_written_bytes_follow_the_format() -> None:
     array_container = (
         struct.pack("<II", 12346, 2) + struct.pack("<4H", 0, 0, 1, 1) + struct.pack("<2I", 24, 26) + struct.pack("<3H", 7, 0, 9)
     )
@@ -95,8 +95,8 @@ def test_the_written_bytes_are_known() -> None:
 
 
 def test_the_written_bytes_are_those_of_duckdb(tmp_path: Path) -> None:
-    chosen = random.Random(7)
-    sets = [set(chosen.sample(range(200_000), size)) for size in (1, 300, 9000, 100_000)]
+    rng = random.Random(7)
+    sets = [set(rng.sample(range(200_000), size)) for size in (1, 300, 9000, 100_000)]
     sets += [set(range(70_000, 140_000)), sets[1] | set(range(4096)), sets[2] | set(range(65_535, 131_073))]
     with open_duckdb("ducklake") as duck:
         duck.execute(f"ATTACH 'ducklake:{tmp_path}/lake.ducklake' AS lake (DATA_PATH '{tmp_path}/files', DATA_INLINING_ROW_LIMIT 0)")

@@ -44,7 +44,7 @@ def test_a_decimal_has_the_row_of_decimals_and_a_nested_type_has_no_properties()
     assert NO_LEAF.encoding is Encoding.NONE
 
 
-def test_a_type_is_native_if_the_name_of_its_spark_type_means_it() -> None:
+def test_a_type_is_native_if_its_spark_type_has_the_same_values() -> None:
     native = {leaf.name for leaf in LEAF_TYPES.values() if leaf.is_native}
     numbers = {"int8", "int16", "int32", "int64", "float32", "float64", "decimal"}
     assert native == {"boolean", *numbers, "date", "time", "timestamp", "timestamptz", "varchar", "blob", "variant"}
@@ -56,7 +56,7 @@ def test_values_of_a_native_spark_type_are_stored_as_the_native_type(leaf: LeafT
     assert (data_type(spark_type(_column(leaf)), "c").name == _column(leaf).type) == leaf.is_native
 
 
-def test_only_spark_writes_types_that_pyarrow_would_write_in_another_form_or_does_not_know() -> None:
+def test_rows_are_fetched_only_if_pyarrow_writes_their_types_as_spark_does() -> None:
     columns = [*map(_column, LEAF_TYPES.values()), *(Column(1, "c", name) for name in ("list", "map", "struct", "made-up"))]
     assert {column.type for column in columns if not can_fetch([column])} == {
         *("list", "map", "struct", "made-up", "variant", "geometry", "time", "timestamp_ns")

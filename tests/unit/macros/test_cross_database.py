@@ -44,7 +44,7 @@ def test_macro(macros: Macros, macro: str, arguments: list[object], expected: st
     ("part", "factor"),
     [("hour", " / 3600"), ("minute", " / 60"), ("SECOND", ""), ("millisecond", " * 1000"), ("microsecond", " * 1000000")],
 )
-def test_datediff_counts_by_the_clock_of_the_session(macros: Macros, part: str, factor: str) -> None:
+def test_datediff_counts_in_the_time_zone_of_the_session(macros: Macros, part: str, factor: str) -> None:
     """Its results are tested in tests/lake/test_datediff.py."""
     clock = "if(typeof(b) like 'string%', cast(cast(b as timestamp) as timestamp_ntz), cast(b as timestamp_ntz))"
     seconds = f"cast(cast({clock} - timestamp_ntz '1970-01-01 00:00:00' as interval second) as decimal(20, 6))"
@@ -56,7 +56,7 @@ def test_the_error_of_datediff_lists_the_supported_parts(macros: Macros) -> None
         macros.datediff("a", "b", "eon")
 
 
-def test_occurrences_of_a_regular_expression_that_spark_does_not_find_are_refused(macros: Macros) -> None:
+def test_regexp_instr_refuses_other_occurrences_than_the_first(macros: Macros) -> None:
     with pytest.raises(CompilationError, match="first occurrence only"):
         macros.ducklake__regexp_instr("a", "b", 1, 2)
 
@@ -67,8 +67,7 @@ def test_a_series_has_a_positive_bound(macros: Macros) -> None:
 
 
 def test_every_spark_macro_is_overridden_or_correct_for_a_lake(macros: Macros) -> None:
-    """Every spark__ macro is either overridden or listed in this test as correct for us."""
-    right = {
+    correct = {
         "alter_column_set_constraints", "alter_table_add_constraints", "array_append", "array_concat", "assert_not_null", "call_dcl_statements",
         "clustered_cols", "comment_clause", "concat", "copy_grants", "date", "file_format_clause",
         "get_columns_in_relation_raw", "get_grant_sql", "get_revoke_sql", "location_clause", "options_clause", "partition_cols",
@@ -76,4 +75,4 @@ def test_every_spark_macro_is_overridden_or_correct_for_a_lake(macros: Macros) -
     }  # fmt: skip
     inherited = {name.removeprefix("spark__") for name in macros.context if name.startswith("spark__")}
 
-    assert {name for name in inherited if f"ducklake__{name}" not in macros.context} == right
+    assert {name for name in inherited if f"ducklake__{name}" not in macros.context} == correct

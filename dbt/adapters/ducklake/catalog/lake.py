@@ -109,7 +109,7 @@ class LakeCatalog:
         return clock_ahead(self._database)
 
     def faults(self, *, with_statistics: bool = True) -> list[str]:
-        """Return what is wrong in the catalog for DuckDB, and how to mend it; nothing if DuckDB cannot use the database.
+        """Return what is wrong in the catalog for DuckDB, and how to repair it; nothing if DuckDB cannot use the database.
 
         Args:
             with_statistics: check the statistics of tables too, which reads those of all files: about a minute for 100,000 files.

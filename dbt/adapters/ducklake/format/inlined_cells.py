@@ -1,6 +1,6 @@
 """Write inlined values: convert Python values to the strings, numbers and bytes that DuckDB reads from an inlined-data table.
 
-Specification: the page "Data Inlining". Values are those of `files.InlinedRows`. Each dialect decides which types its database stores
+Specification: the page "Data Inlining". `files.InlinedRows` lists the Python types. Each dialect decides which types its database stores
 natively; `text_cell` is for databases that have only numbers, strings and blobs, or that cast strings to the column's type.
 """
 

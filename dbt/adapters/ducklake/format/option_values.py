@@ -176,7 +176,7 @@ def _past(text: str, now: datetime) -> datetime:
     """
     found = before(now, text)
     if found > now:
-        raise ValueError("it must not be negative: files and snapshots would be removed that are still needed")
+        raise ValueError("it must not be negative: files and snapshots that are still needed would be removed")
     return found
 
 

@@ -103,7 +103,7 @@ class _TypeParser:
         if self._at < len(self._tokens) and self._tokens[self._at].kind in kinds:
             self._at += 1
             return self._tokens[self._at - 1].text
-        found = repr(self._tokens[self._at].text) if self._at < len(self._tokens) else "the end"
+        found = repr(self._tokens[self._at].text) if self._at < len(self._tokens) else "end"
         raise self._error(f"unexpected {found}")
 
     def _type(self) -> DataType:

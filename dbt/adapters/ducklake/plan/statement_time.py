@@ -19,7 +19,7 @@ _TIMES = {
     "LOCALTIMESTAMP": "CAST(timestamp_micros({}) AS TIMESTAMP_NTZ)",
     "UNIX_TIMESTAMP": "unix_seconds(timestamp_micros({}))",
 }
-"""Function → the same value of a time in microseconds since 1970."""
+"""Function → the expression for its value at a time given in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
 _SCOPES = frozenset(("SELECT", "VALUES", "TABLE", "->"))
@@ -35,12 +35,12 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         micros: the time in microseconds since 1970.
         columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses.
 
-    In an expression with a subquery or a lambda function, a function without parentheses stays: it may be one of their names.
+    In an expression with a subquery or a lambda function, a function without parentheses stays: it may be a name that is defined there.
     """
     if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
         return text
     tokens = tokenize(text)
-    has_names = any(token.word in _SCOPES for token in tokens) or any(
+    has_scopes = any(token.word in _SCOPES for token in tokens) or any(
         (token.word, after.word) == ("(", "FROM") for token, after in itertools.pairwise(tokens)
     )
     folded = {fold(name) for name in columns}
@@ -52,7 +52,7 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         after = tokens[index + 1 : index + 4]
         arguments = _arguments(after, token.word)
         is_bare = token.word in _WITHOUT_PARENTHESES and [each.word for each in after[:1]] != ["("]
-        if arguments is None and (not is_bare or has_names or fold(token.text) in folded):
+        if arguments is None and (not is_bare or has_scopes or fold(token.text) in folded):
             continue
         time = _TIMES[token.word].format(micros)
         if arguments:
@@ -63,7 +63,7 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
 
 
 def _arguments(after: Sequence[Token], function: str) -> Sequence[Token] | None:
-    """Return what is in the parentheses after a function: nothing, or the digits of its fraction of a second; None if it is not that."""
+    """Return the tokens in the parentheses after a function: none, or its precision; None if anything else follows."""
     words = [token.word for token in after]
     if words[:2] == ["(", ")"]:
         return ()

@@ -1,6 +1,6 @@
-"""Draw charts as inline SVG, which fill the width of their place and take their colors from the page's style.
+"""Draw charts as inline SVG, which fill the width of their container and take their colors from the page's style.
 
-Positions across are percentages and heights are pixels, so text keeps its size at every width. Every text and attribute is escaped.
+Horizontal positions are percentages and heights are pixels, so text keeps its size at every width. Every text and attribute is escaped.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ class TransactionalWork(SparkWork):
         raise AssertionError("the loop above returns or raises")
 
     def _announce_retry_and_wait(self, conflict: ConflictError, replan: int) -> None:
-        """Tell the user that the work is tried again, and wait first, longer after each of the `replan` retries before this one."""
+        """Announce the next retry to the user, then wait. The wait grows with `replan`, the number of earlier retries."""
         reason = str(conflict).partition(";")[0]
         self.notify(f"{reason}. Trying again at the newest snapshot (attempt {replan + 2} of {REPLANS + 1})")
         self._require_not_cancelled()

@@ -174,7 +174,7 @@ def _write_table_row(state: CommitState, table: Table) -> None:
 
 
 def _write_partitioning(state: CommitState, table: Table) -> None:
-    """Write a partition spec; a row without keys means unpartitioned. The catalog still has the keys of an earlier spec."""
+    """Write a partition spec; a row without keys means unpartitioned. The keys of a spec that is used again are still there."""
     partitioning = table.partitioning
     partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
     state.add(t.partition_info, partition_id=partition_id, table_id=table.table_id, begin_snapshot=state.snapshot_id)

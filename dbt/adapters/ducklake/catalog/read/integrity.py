@@ -1,8 +1,8 @@
 """Find catalog rows with which DuckDB fails or answers wrongly. Earlier versions of dbt-ducklake wrote some, and other programs may.
 
 Specification: the pages "ducklake_table_column_stats" and "ducklake_column". DuckDB answers min, max and IS NULL from the statistics of a
-table, and casts the initial default of every column when it attaches the lake. The rows of files are streamed, and only those whose text
-differs from the table's.
+table, and casts the initial default of every column when it attaches the lake. The statistics of files are streamed, and only those
+whose text differs from the table's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BATCH_ROWS = 10_000
 
 
 def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Iterator[str]:
-    """Yield the defaults that DuckDB cannot read, and how to mend each.
+    """Yield the defaults that DuckDB cannot read, and how to repair each.
 
     Args:
         connection: a reading transaction.
@@ -38,13 +38,13 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
         readable = text if text is None else readable_default(column.type, text)
         if readable != text:
             row = f"table_id = {table.table_id} AND column_id = {column.column_id} AND end_snapshot IS NULL"
-            mend = (
+            repair = (
                 f"find out which value is right, and in the catalog database set {source}.initial_default where {row} "
                 f"to a text that DuckDB casts to {column.type}"
                 if readable is None
                 else f"run in the catalog database: UPDATE {source} SET initial_default = {duckdb_literal(readable)} WHERE {row}"
             )
-            yield f"DuckDB cannot attach the lake, because it cannot read {text!r}, the default of column {name} in older rows; {mend}"
+            yield f"DuckDB cannot attach the lake, because it cannot read {text!r}, the default of column {name} in older rows; {repair}"
         if default is None:
             continue
         is_literal = default.kind == "literal"
@@ -57,7 +57,7 @@ def faults_of_defaults(connection: Connection, tables: Iterable[Table]) -> Itera
 
 
 def faults_of_statistics(connection: Connection, tables: Sequence[Table], snapshot_id: int) -> Iterator[str]:
-    """Yield the tables with statistics that do not cover those of their live files, and how to mend them.
+    """Yield the tables with statistics that do not cover those of their live files, and how to repair them.
 
     Args:
         connection: a reading transaction.
@@ -108,7 +108,7 @@ def _uncovered(connection: Connection, columns: Mapping[tuple[int, int], Column]
 def _excludes_values(type_name: str, row: Row[Any]) -> bool:
     """Whether the bounds of a table, as DuckDB uses them, exclude values of a file."""
     leaf = leaf_type(type_name)
-    if leaf.is_float and row.contains_nan is not False:  # DuckDB does not use these bounds, and this does not change
+    if leaf.is_float and row.contains_nan is not False:  # DuckDB does not use these bounds, and never will
         return False
     # DuckDB takes a table without bounds for one without values: its next insert stores only the bounds of the new rows.
     if row.least is None and row.greatest is None and leaf.has_bounds and type_name not in WITHOUT_STATISTICS:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from .jvm import java_class
-from .opaque_values import UNSURE, Opaque, narrow_kinds, opaque_of_choice, opaque_type
+from .opaque_values import UNSURE, Opaque, marked_kinds, opaque_of_choice, opaque_type
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 SUBQUERIES = ("ScalarSubquery", "ListQuery", "Exists", "LateralSubquery")
@@ -74,7 +74,7 @@ class Columns:
             return
         if name in ("Union", "Intersect", "Except"):
             for same in zip(*(each(child.output()) for child in children), strict=True):
-                found = {self._narrow(attribute) for attribute in same}
+                found = {self._kinds(attribute) for attribute in same}
                 if len(found) > 1:  # the column has the metadata of the first
                     self._computed.update(*found)
                     self._plain.discard(same[0].exprId().id())
@@ -94,8 +94,8 @@ class Columns:
     def _is_plain(self, attribute: Any) -> bool:
         return attribute.exprId().id() in self._plain
 
-    def _narrow(self, attribute: Any) -> frozenset[str]:
-        found = narrow_kinds(attribute)
+    def _kinds(self, attribute: Any) -> frozenset[str]:
+        found = marked_kinds(attribute)
         return found if found or not self._computed or self._is_plain(attribute) else frozenset(self._computed)
 
     def opaque(self, attribute: Any) -> Opaque:
@@ -115,7 +115,7 @@ class Columns:
         if expression.kind in _NOT_DERIVED or not _can_be(expression.type, kind):
             return False
         if (attributes := expression.attributes()) is not None:
-            return any(kind in self._narrow(attribute) for attribute in attributes)
+            return any(kind in self._kinds(attribute) for attribute in attributes)
         if expression.kind == "NamedLambdaVariable":
             return True
         if expression.kind == "Cast" and self.is_explicit(expression):

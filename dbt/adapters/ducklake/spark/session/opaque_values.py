@@ -1,6 +1,6 @@
-"""Mark the columns whose values Spark has only as a text or bytes, and find operations of a query that DuckDB does with the values.
+"""Mark the columns whose values are opaque to Spark, as text or bytes, and find operations that DuckDB does with the real values.
 
-An interval of the lake is a string in Spark. Spark passes it on, but `30 days = 1 month` is true in DuckDB alone. The frames over which
+An interval of the lake is a string in Spark. Spark can pass it on, but only in DuckDB is `30 days = 1 month` true. The frames over which
 views are analyzed have the DuckLake types of such columns as metadata, which Spark's analysis gives to the columns of subqueries and views.
 They also mark columns of unsigned integers and coarse timestamps, with which DuckDB computes in types that Spark does not have.
 """
@@ -27,13 +27,13 @@ Opaque: TypeAlias = "str | list[Opaque]"
 UNSURE = "string or uuid"
 """The opaque type of a text that may be a uuid."""
 
-_KEY = "ducklake.opaque"
-_NARROW = "ducklake.narrow"
+_OPAQUE_KEY = "ducklake.opaque"
+_KINDS_KEY = "ducklake.kinds"
 _EQUAL_AS_TEXTS = ("", "uuid", "timestamp_ns")
-"""Types whose values are equal exactly if their texts are, besides those that are not opaque."""
+"""Types whose values are equal exactly if their texts are; the empty one stands for all that are not opaque."""
 _PASSES_ON = frozenset({"Alias", "IsNull", "IsNotNull", "Count", "ScalarSubquery", "ListQuery", "Exists"})
 _PASSES_ON |= {"AggregateExpression", "WindowExpression"}
-"""Expressions that do not depend on the value. The children of a subquery are the columns of the outer query that it names."""
+"""Expressions that do not depend on the value. The children of a subquery are the outer columns that it uses."""
 _EQUALITIES = ("EqualTo", "EqualNullSafe", "In", "InSubquery")
 _ORDERS = ("LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")
 """Expressions that compare, besides equalities. Uuids have the order of their texts."""
@@ -50,23 +50,23 @@ def has_opaque(types: Iterable[str]) -> bool:
 
 def has_marked(types: Iterable[str]) -> bool:
     """Whether one of these DuckLake types becomes metadata in `with_marked_types`."""
-    return any(leaf_type(each).is_opaque or _narrow_kind(each) for each in types)
+    return any(leaf_type(each).is_opaque or _kind_of(each) for each in types)
 
 
 def kinds_of(types: Iterable[str]) -> frozenset[str]:
     """Return the kinds of these DuckLake types that Spark's types do not distinguish: `unsigned` integers and `coarse` timestamps."""
-    return frozenset(filter(None, map(_narrow_kind, types)))
+    return frozenset(filter(None, map(_kind_of, types)))
 
 
-def _narrow_kind(stored: str) -> str:
+def _kind_of(stored: str) -> str:
     leaf = leaf_type(stored)
     return "unsigned" if leaf.unsigned else "coarse" if leaf.is_coarse else ""
 
 
-def narrow_kinds(attribute: Any) -> frozenset[str]:
-    """Return the kinds, see `kinds_of`, of an attribute of Spark's plan, or of its fields and elements."""
+def marked_kinds(attribute: Any) -> frozenset[str]:
+    """Return the kinds (see `kinds_of`) of an attribute of Spark's plan, or of its fields and elements."""
     metadata = attribute.metadata()
-    return frozenset(metadata.getString(_NARROW).split()) if metadata.contains(_NARROW) else frozenset()
+    return frozenset(metadata.getString(_KINDS_KEY).split()) if metadata.contains(_KINDS_KEY) else frozenset()
 
 
 def with_marked_types(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
@@ -87,7 +87,7 @@ def with_marked_types(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
 
 def _metadata(column: Column) -> dict[str, str]:
     opaque, kinds = opaque_type_of(column), kinds_of(field.type.lower() for field in column.walk())
-    return ({_KEY: json.dumps(opaque)} if opaque else {}) | ({_NARROW: " ".join(sorted(kinds))} if kinds else {})
+    return ({_OPAQUE_KEY: json.dumps(opaque)} if opaque else {}) | ({_KINDS_KEY: " ".join(sorted(kinds))} if kinds else {})
 
 
 def opaque_type_of(column: Column) -> Opaque:
@@ -104,7 +104,7 @@ def opaque_type_of(column: Column) -> Opaque:
 def opaque_type(attribute: Any) -> Opaque:
     """Return the opaque type of an attribute of Spark's plan."""
     metadata = attribute.metadata()
-    found: Opaque = json.loads(metadata.getString(_KEY)) if metadata.contains(_KEY) else ""
+    found: Opaque = json.loads(metadata.getString(_OPAQUE_KEY)) if metadata.contains(_OPAQUE_KEY) else ""
     return found
 
 
@@ -134,7 +134,7 @@ def opaque_of_choice(kind: str, types: Sequence[Opaque | None]) -> Opaque:
 
 
 def depends_on_value(kind: str, types: Sequence[Opaque], literals: Sequence[str]) -> bool:
-    """Whether the result of an expression depends on opaque values in another way than on their texts.
+    """Whether the result of an expression depends on more of the opaque values than their texts.
 
     Args:
         kind: the class of the expression in Spark.

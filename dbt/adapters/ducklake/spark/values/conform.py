@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SECOND = "dbt-ducklake: end of value"
 _DATA_ERROR = re.compile(f"{re.escape(ERROR_START)}(?!,)(.*?){re.escape(ERROR_END)}", re.DOTALL)
-"""A plan in an error of Spark's analysis shows the start as an argument, before a comma."""
+"""A start before a comma is no data error: an error of Spark's analysis shows the plan, in which the start is an argument."""
 
 
 def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
@@ -78,7 +78,7 @@ def is_unchanged(source: T.DataType, column: Column) -> bool:
 
 @contextmanager
 def data_errors() -> Iterator[None]:
-    """Raise the DataError of an expression of `conform` in the place of Spark's exception.
+    """Raise the DataError of an expression of `conform` in place of Spark's exception.
 
     Raises:
         DataError: a value does not fit its column.

@@ -175,7 +175,7 @@ def _nanos_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
 def _instant_of_millis(value: SparkColumn, _final: DataType) -> SparkColumn:
     """Return a timestamp that the file stores in milliseconds, unchanged, in an expression that stops Spark from pushing filters down.
 
-    In such a filter, Spark would round the literal down to milliseconds, so `<` and `<>` would lose rows.
+    In a pushed-down filter, Spark would round the literal down to milliseconds, so `<` and `<>` would lose rows.
     """
     return F.timestamp_micros(F.unix_micros(value))
 
