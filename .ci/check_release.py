@@ -1,4 +1,4 @@
-"""Check before a release that the tag, the version and the changelog agree.
+"""Check before a release that tag, version and changelog agree, and that PyPI can show the addresses and links of the project.
 
     python .ci/check_release.py v0.1.0
 
@@ -31,6 +31,13 @@ def disagreements(tag: str, root: Path = ROOT) -> list[str]:
         found.append(f"the tag is {tag}, the version is {version}")
     if version not in released:
         found.append(f"CHANGELOG.md has no section '## [{version}] - YYYY-MM-DD'")
+    if not re.search(r"^\[project\.urls\]$", (root / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE):
+        found.append("pyproject.toml has no [project.urls]")
+    if not re.search(r"^repo_url:", (root / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE):
+        found.append("mkdocs.yml has no repo_url")
+    links = re.findall(r"\]\((?!https?://|#)([^)\s]+)", (root / "README.md").read_text(encoding="utf-8"))
+    if links:
+        found.append(f"README.md has {len(links)} relative links, which PyPI cannot follow, such as {links[0]}")
     return found
 
 

@@ -145,6 +145,18 @@ def test_each_materialization_and_strategy_has_a_page() -> None:
     assert all(text(page_of(strategy)).startswith(f"# `{strategy}`\n") for strategy in strategies())
 
 
+@pytest.mark.parametrize("page", [SHARED, FOLDER / "incremental.md"], ids=lambda page: page.name)
+def test_pages_that_list_the_strategies_have_all(page: Path) -> None:
+    assert re.findall(r"\[([^\]]+)\]\(strategies/\w+\.md\)", text(page))[: len(strategies())] == strategies()
+
+
+def test_features_and_readme_have_all_strategies() -> None:
+    (row,) = [line for line in text(ROOT / "docs/features.md").splitlines() if line.startswith("| **Incremental strategies**")]
+    assert [name for name in strategies() if f"`{name}`" not in row] == []
+    numbers = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    assert f"{numbers[len(strategies())]} [incremental strategies]" in text(ROOT / "README.md")
+
+
 def test_the_index_links_to_every_page() -> None:
     links = {FOLDER / link for link in re.findall(r"\]\(([\w/]+\.md)\)", text(SHARED))}
     assert links == set(PAGES) - {SHARED}

@@ -70,3 +70,7 @@ def test_the_row_of_a_new_type_is_enough_to_convert_its_values(new_type: str) ->
     for text in ("10.0.0", "256.0.0.1", "10.0.0.1.2"):
         with pytest.raises(DataError):
             array_of([text], column)
+
+
+def test_a_new_type_without_bounds_has_the_statistics_that_duckdb_needs(new_type: str) -> None:
+    assert leaf_types.leaf_type(new_type).has_only_counts

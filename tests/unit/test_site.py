@@ -105,11 +105,20 @@ def test_the_versions_page_agrees_with_the_minimum_versions() -> None:
 # -- the release ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_needs_its_version_in_the_tag_and_in_the_changelog(tmp_path: Path) -> None:
+def test_a_release_needs_its_version_in_the_tag_and_in_the_changelog_and_public_addresses(tmp_path: Path) -> None:
     module = load_module(ROOT / ".ci/check_release.py")
     (tmp_path / "dbt/adapters/ducklake").mkdir(parents=True)
     (tmp_path / "dbt/adapters/ducklake/__version__.py").write_text('version = "1.2.3"\n')
     (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n")
+    (tmp_path / "pyproject.toml").write_text("[project.urls]\n")
+    (tmp_path / "mkdocs.yml").write_text("repo_url: https://host/project\n")
+    (tmp_path / "README.md").write_text("[a](https://host/a) [b](#b)\n")
     assert module.disagreements("v1.2.3", tmp_path) == []
     (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n")
     assert len(module.disagreements("v1.2.4", tmp_path)) == 2
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: project\n")
+    (tmp_path / "README.md").write_text("[a](docs/a.md) ![b](docs/b.png)\n")
+    *_, urls, repository, links = module.disagreements("v1.2.4", tmp_path)
+    assert (urls, repository) == ("pyproject.toml has no [project.urls]", "mkdocs.yml has no repo_url")
+    assert "2 relative links" in links

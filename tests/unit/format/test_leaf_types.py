@@ -51,6 +51,18 @@ def test_a_type_is_native_if_its_spark_type_has_the_same_values() -> None:
     assert {leaf.name for leaf in LEAF_TYPES.values() if can_store(_column(leaf))} == native - {"time", "variant"}
 
 
+def test_types_of_which_duckdb_uses_no_bounds_have_only_counts() -> None:
+    assert {leaf.name for leaf in LEAF_TYPES.values() if leaf.has_only_counts} == {
+        *("int128", "uint128", "blob"),
+        *("timetz", "interval", "time_ns"),
+    }
+    assert not NO_LEAF.has_only_counts
+
+
+def test_opaque_values_with_bounds_have_one_text() -> None:
+    assert {leaf.name for leaf in LEAF_TYPES.values() if leaf.has_one_text} == {"uuid", "timestamp_ns"}
+
+
 @pytest.mark.parametrize("leaf", ROWS)
 def test_values_of_a_native_spark_type_are_stored_as_the_native_type(leaf: LeafType) -> None:
     assert (data_type(spark_type(_column(leaf)), "c").name == _column(leaf).type) == leaf.is_native

@@ -124,6 +124,12 @@ class LeafType:
         return self.encoding not in (Encoding.NONE, Encoding.HUGE)
 
     @property
+    def has_only_counts(self) -> bool:
+        """Whether DuckDB uses no bounds of it. A table has statistics of it nevertheless, without which DuckDB cannot SET NOT NULL."""
+        counted = self.encoding in (Encoding.HUGE, Encoding.BLOB) or (self.encoding is Encoding.NONE and not self.extra_stats)
+        return counted and self.duckdb is not None
+
+    @property
     def is_integer(self) -> bool:
         """Whether it is an integer of any size."""
         return self.encoding in (Encoding.INTEGER, Encoding.HUGE)
@@ -157,6 +163,11 @@ class LeafType:
     def is_opaque(self) -> bool:
         """Whether Spark has only texts or bytes that stand for its values, and cannot compare or convert the values themselves."""
         return self.pattern is not None or (self.spark in ("string", "binary") and self.encoding not in (Encoding.TEXT, Encoding.BLOB))
+
+    @property
+    def has_one_text(self) -> bool:
+        """Whether each opaque value is stored as one text, though users may write others: bounds need that texts compare as values do."""
+        return self.is_opaque and self.has_bounds
 
     @property
     def limits(self) -> tuple[int, int]:

@@ -36,9 +36,6 @@ Bounds = tuple[str | None, str | None]
 MAX_BOUND_BYTES = 256
 """The maximum length of the bound of a string or blob, in bytes."""
 
-WITHOUT_STATISTICS = frozenset({"int128", "uint128", "timetz", "interval", "time_ns", "blob"})
-"""The types of which DuckDB uses no bounds. A table has statistics of them nevertheless, without which DuckDB cannot SET NOT NULL."""
-
 _EPOCH = datetime(1970, 1, 1)
 _EXACT = Context(prec=80)
 _WHOLE = (Encoding.INTEGER, Encoding.HUGE, Encoding.NONE)

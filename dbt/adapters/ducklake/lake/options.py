@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 
 _INLINING = "data_inlining_row_limit"
 _NOT_INLINED = (
-    "rows of %s.%s are not inlined, and its option data_inlining_row_limit is 0: the catalog database cannot have a table with its %d "
-    "columns. SQLite allows 1997 columns. PostgreSQL allows 1597, and no name of a system column, such as xmin or ctid"
+    "rows of %s.%s are not inlined, and its option data_inlining_row_limit is 0: the catalog database cannot have a table with these "
+    "%d columns, because of their number or of a name"
 )
 
 

@@ -18,7 +18,7 @@ from sqlalchemy import delete, func, select
 from ...format.files import ColumnStats, WrittenFile
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.statistics import WITHOUT_STATISTICS, merge_stats
+from ...format.statistics import merge_stats
 from ..read.row_state import TableStats
 from ..staged import RowChanges
 from ..store import tables as t
@@ -173,11 +173,11 @@ def _before(row: Any, leaf: Column, stats: TableStats, *, without_rows: bool) ->
         without_rows: whether the commit adds the column and ends all existing rows.
     """
     if row is not None:
-        has_extra = leaf_type(leaf.type).extra_stats
-        bounds_known = row.extra_stats is not None if has_extra else row.min_value is not None and row.max_value is not None
+        properties = leaf_type(leaf.type)
+        bounds_known = row.extra_stats is not None if properties.extra_stats else row.min_value is not None and row.max_value is not None
         # the catalog stores no counts, and only whether a count is zero matters
         nulls = 1 if row.contains_null or row.contains_null is None else 0
-        if not bounds_known and leaf.type not in WITHOUT_STATISTICS:
+        if not bounds_known and not properties.has_only_counts:
             return None
         return ColumnStats(leaf.column_id, None, 1, nulls, row.min_value, row.max_value, row.contains_nan, row.extra_stats)
     if not stats.exists or stats.record_count == 0 or without_rows:
@@ -191,7 +191,7 @@ def _has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     Geometries and variants need `extra_stats` instead: the extent, or the bounds of the shredded parts.
     """
     leaf = leaf_type(type_name)
-    if type_name in WITHOUT_STATISTICS:
+    if leaf.has_only_counts:
         return stats.null_count is not None
     if leaf.extra_stats:
         return stats.extra_stats is not None

@@ -18,7 +18,7 @@ from ...format.default_texts import readable_default
 from ...format.identifiers import backquoted, duckdb_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.statistics import WITHOUT_STATISTICS, exceeds
+from ...format.statistics import exceeds
 from ..store import tables as t
 
 _BATCH_ROWS = 10_000
@@ -111,7 +111,7 @@ def _excludes_values(type_name: str, row: Row[Any]) -> bool:
     if leaf.is_float and row.contains_nan is not False:  # DuckDB does not use these bounds, and never will
         return False
     # DuckDB takes a table without bounds for one without values: its next insert stores only the bounds of the new rows.
-    if row.least is None and row.greatest is None and leaf.has_bounds and type_name not in WITHOUT_STATISTICS:
+    if row.least is None and row.greatest is None and leaf.has_bounds and not leaf.has_only_counts:
         return True
     return exceeds(type_name, (row.min_value, row.max_value), (row.least, row.greatest))
 

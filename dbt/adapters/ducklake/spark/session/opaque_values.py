@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql import functions as F
 
 from ...format.identifiers import backquoted
-from ...format.leaf_types import leaf_type
+from ...format.leaf_types import LEAF_TYPES, leaf_type
 from ...format.objects import Column
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ UNSURE = "string or uuid"
 
 _OPAQUE_KEY = "ducklake.opaque"
 _KINDS_KEY = "ducklake.kinds"
-_EQUAL_AS_TEXTS = ("", "uuid", "timestamp_ns")
+_EQUAL_AS_TEXTS = ("", *(leaf.name for leaf in LEAF_TYPES.values() if leaf.has_one_text))
 """Types whose values are equal exactly if their texts are; the empty one stands for all that are not opaque."""
 _PASSES_ON = frozenset({"Alias", "IsNull", "IsNotNull", "Count", "ScalarSubquery", "ListQuery", "Exists"})
 _PASSES_ON |= {"AggregateExpression", "WindowExpression"}

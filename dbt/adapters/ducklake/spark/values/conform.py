@@ -68,7 +68,7 @@ def stored_text(spark: SparkSession, value: str, column: Column) -> str | None:
 def is_changed_when_stored(column: Column) -> bool:
     """Whether a value of the column's Spark type may differ from the stored one: text in several forms, or a rounded timestamp."""
     leaf = leaf_type(column.type)
-    return leaf.is_coarse or leaf.name in ("uuid", "timestamp_ns")
+    return leaf.is_coarse or leaf.has_one_text
 
 
 def is_unchanged(source: T.DataType, column: Column) -> bool:
