@@ -189,12 +189,15 @@ def test_literals_computed_without_spark_have_sparks_values(both: Both, without_
     columns = ", ".join(f"c{index} {kind}" for index in range(len(literals)))
     for limit in (0, 10):
         both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
-        for table, run in (("here", without_spark), ("there", by_spark)):  # computed in this process, and by Spark
+        for table, run in (("in_process", without_spark), ("in_spark", by_spark)):
             both.spark(f"CREATE OR REPLACE TABLE {table}_{limit} ({columns})")
             run(f"INSERT INTO {table}_{limit} VALUES ({', '.join(literals)})")
-        ((here,), here_statistics), ((there,), there_statistics) = stored(both, f"here_{limit}"), stored(both, f"there_{limit}")
-        assert list(zip(map(repr, here), literals, strict=True)) == list(zip(map(repr, there), literals, strict=True))
-        assert here_statistics == there_statistics
+        ((in_process,), in_process_statistics), ((in_spark,), in_spark_statistics) = (
+            stored(both, f"in_process_{limit}"),
+            stored(both, f"in_spark_{limit}"),
+        )
+        assert list(zip(map(repr, in_process), literals, strict=True)) == list(zip(map(repr, in_spark), literals, strict=True))
+        assert in_process_statistics == in_spark_statistics
 
 
 STATEMENTS = [
@@ -225,7 +228,7 @@ STATEMENTS = [
 @pytest.mark.parametrize("limit", [*nightly(0), 10])
 def test_statements_insert_the_rows_and_raise_the_errors_of_spark(both: Both, by_spark: Any, limit: int) -> None:
     both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
-    for table in ("here", "there"):
+    for table in ("in_process", "in_spark"):
         both.spark(
             f"CREATE TABLE {table} (i INT, s STRING NOT NULL DEFAULT 'it''s', d DECIMAL(10, 1) DEFAULT 1.25, at TIMESTAMP DEFAULT TIMESTAMP '2020-01-02')"
         )
@@ -233,19 +236,21 @@ def test_statements_insert_the_rows_and_raise_the_errors_of_spark(both: Both, by
     for statement in STATEMENTS:
         named = statement if statement.startswith("(") else f"(i, s, d) {statement}"
         outcomes = []
-        for table, run in (("here", both.spark), ("there", by_spark)):
+        for table, run in (("in_process", both.spark), ("in_spark", by_spark)):
             try:
                 outcomes.append(run(f"INSERT INTO {table} {named}"))
             except DuckLakeError as error:
                 message = re.sub(r"#\d+", "", str(error))  # expression ids such as a#12 differ between runs
-                outcomes.append((type(error), message.replace("main.there", "main.here").replace("into there", "into here")))
+                outcomes.append(
+                    (type(error), message.replace("main.in_spark", "main.in_process").replace("into in_spark", "into in_process"))
+                )
         assert outcomes[0] == outcomes[1], statement
-    assert stored(both, "here") == stored(both, "there")
-    assert len(both.rows("SELECT * FROM here")) == 11
+    assert stored(both, "in_process") == stored(both, "in_spark")
+    assert len(both.rows("SELECT * FROM in_process")) == 11
 
 
 def test_the_session_decides_what_a_literal_means(both: Both, by_spark: Any) -> None:
-    for table in ("here", "there"):
+    for table in ("in_process", "in_spark"):
         both.spark(f"CREATE TABLE {table} (n INT, s STRING, at TIMESTAMP, wall TIMESTAMP_NTZ, day DATE)")
     settings = [
         ("spark.sql.session.timeZone", "Europe/Berlin"),
@@ -255,14 +260,14 @@ def test_the_session_decides_what_a_literal_means(both: Both, by_spark: Any) -> 
     ]
     for number, (key, value) in enumerate(settings):
         both.spark(f"SET {key} = {value}")
-        for table, run in (("here", both.spark), ("there", by_spark)):
+        for table, run in (("in_process", both.spark), ("in_spark", by_spark)):
             for row in (
                 "'it''s', TIMESTAMP '2020-07-01 12:00:00', '2020-07-01 12:00:00', DATE '2020-07-01'",
                 "'2', '2020-01-01 12:00:00Z', TIMESTAMP '2020-01-01 12:00:00', '2020-07-01'",
                 "'3', '2020-01-01 12:00:00', NULL, TIMESTAMP '2020-01-01 00:30:00'",
             ):
                 run(f"INSERT INTO {table} VALUES ({number}, {row})")
-        assert stored(both, "here") == stored(both, "there")
+        assert stored(both, "in_process") == stored(both, "in_spark")
         both.spark(f"RESET {key}")
 
 

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
 
 
-@pytest.fixture(params=["here", *nightly("fetched"), "by Spark"])
+@pytest.fixture(params=["in process", *nightly("fetched"), "by Spark"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where rows are read and written: both in this process ("here"), read by Spark and written in this process ("fetched"), both by Spark."""
-    if request.param != "here":
+    """Where rows are read and written: in this process, read by Spark and written in this process ("fetched"), or by Spark."""
+    if request.param != "in process":
         monkeypatch.setattr(local, "MAX_ROWS", 0)
     if request.param == "by Spark":
         monkeypatch.setattr(small, "MAX_VALUES", 0)

@@ -46,15 +46,15 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("matches_here", [True, False])
+@pytest.mark.parametrize("matches_in_process", [True, False])
 def test_a_source_that_differs_each_time_is_one_source(
-    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], scans: list[Any], matches_here: bool
+    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], scans: list[Any], matches_in_process: bool
 ) -> None:
     both.spark("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, 'old' AS name FROM range(25)")
-    if not matches_here:
+    if not matches_in_process:
         monkeypatch.setattr(small_merge, "_local_pairs", lambda *_: None)
     merged = both.session.execute(UPSERT.format(source=RANDOM))
-    assert len(cached_sources) == (0 if matches_here else 1)
+    assert len(cached_sources) == (0 if matches_in_process else 1)
     assert len(scans) == 1
     ((rows, ids, new),) = both.rows("SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE name <> 'old') FROM t")
     assert rows == ids
@@ -76,7 +76,7 @@ def test_a_source_whose_matches_only_spark_can_find_is_computed_once(
     assert both.rows("SELECT name, count(*) FROM t GROUP BY name") == [("new", 5), ("old", 3)]
 
 
-def test_columns_whose_values_are_checked_are_merged_here(both: Both, cached_sources: list[Any]) -> None:
+def test_columns_whose_values_are_checked_are_merged_in_this_process(both: Both, cached_sources: list[Any]) -> None:
     both.duckdb("CREATE TABLE t AS SELECT i AS id, uuid() AS u, '[1]'::JSON AS j FROM range(5) r(i)")
     both.spark(UPSERT.format(source="(SELECT id, u, '[2]' AS j FROM t WHERE id = 3)"))
     assert cached_sources == []

@@ -77,22 +77,22 @@ def test_all_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout:
     monkeypatch.setattr(
         target, "local_rows", lambda plan, **more: local_ways.append((found := local.local_rows(plan, **more)) is not None) or found
     )
-    here = play(both, "here", layout)
+    in_process = play(both, "in_process", layout)
     assert len(local_ways) >= len(STATEMENTS) - 1
     assert all(local_ways)
     if FULL_MATRIX and not layout:
         with monkeypatch.context() as patch:
             patch.setattr(small, "MAX_VALUES", 10 * 4)
-            assert here == play(both, "limited", layout), "Spark writes more rows than the limit"
+            assert in_process == play(both, "limited", layout), "Spark writes more rows than the limit"
     monkeypatch.setattr(local, "MAX_ROWS", 0)
     if FULL_MATRIX:
-        assert here == play(both, "fetched", layout)
+        assert in_process == play(both, "fetched", layout)
     monkeypatch.setattr(small, "MAX_VALUES", 0)
     monkeypatch.setattr(target, "MAX_DELETED", 0)
-    assert here == play(both, "by_spark", layout)
+    assert in_process == play(both, "by_spark", layout)
     if FULL_MATRIX:
         monkeypatch.setattr(positions, "MANY_ROWS", -1)
-        assert here == play(both, "by_bitmaps", layout)
+        assert in_process == play(both, "by_bitmaps", layout)
 
 
 def test_more_rows_than_the_limit_are_computed_once(both: Both, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -216,15 +216,15 @@ def test_inlined_deletes_and_deletion_vectors_are_left_out(both: Both, writer: s
     both.check_history("t")
 
 
-@pytest.mark.parametrize("read_here", [True, False])
+@pytest.mark.parametrize("read_in_process", [True, False])
 @pytest.mark.parametrize(
     "statement", ["UPDATE t SET n = 1 WHERE id IN (SELECT id FROM nowhere)", "UPDATE t SET n = nope(n)", "DELETE FROM t WHERE nope = 1"]
 )
 def test_a_statement_is_analyzed_although_its_table_is_empty(
-    both: Both, statement: str, read_here: bool, monkeypatch: pytest.MonkeyPatch
+    both: Both, statement: str, read_in_process: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both.spark("CREATE TABLE t (id INTEGER, n INTEGER)")
-    if not read_here:
+    if not read_in_process:
         monkeypatch.setattr(local, "MAX_ROWS", -1)
     with pytest.raises(StatementError, match=r"nowhere|nope"):
         both.spark(statement)

@@ -63,12 +63,12 @@ def play(both: Both, table: str, layout: str, folder: Path) -> list[Any]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_both_writers_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str, tmp_path: Path) -> None:
     both.spark(f"CREATE TABLE source AS {COLUMNS}")
-    *here, writer = play(both, "here", layout, tmp_path / "lake_files")
+    *in_process, writer = play(both, "in_process", layout, tmp_path / "lake_files")
     assert writer == {"parquet-cpp-arrow"}
     monkeypatch.setattr(few_rows, "MAX_ROWS", -1)
     *by_spark, writer = play(both, "by_spark", layout, tmp_path / "lake_files")
     assert writer == {"parquet-mr"}
-    assert here == by_spark
+    assert in_process == by_spark
 
 
 QUERIES = [

@@ -118,8 +118,8 @@ def test_a_view_reads_the_newest_rows_of_another_lake(both: LakeSession) -> None
 
 
 def test_a_transaction_changes_only_one_lake(both: LakeSession, places: LakeSettings) -> None:
-    there = Path(str(places.attached[0].data_path))
-    files, versions = sorted(there.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id
+    data_path = Path(str(places.attached[0].data_path))
+    files, versions = sorted(data_path.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id
     both.begin()
     both.execute("INSERT INTO customers VALUES (3, 'Cid')")
     for statement in (
@@ -132,7 +132,7 @@ def test_a_transaction_changes_only_one_lake(both: LakeSession, places: LakeSett
             both.execute(statement)
     assert rows(both, "SELECT count(*) FROM customers JOIN there.main.orders ON true") == [(9,)]
     both.rollback()
-    assert (sorted(there.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id) == (files, versions)
+    assert (sorted(data_path.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id) == (files, versions)
 
     both.begin()
     both.execute("CREATE TABLE there.main.t AS SELECT * FROM customers")

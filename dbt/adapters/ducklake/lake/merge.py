@@ -50,13 +50,13 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     """
     source = numbered(request.source)
     max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
-    matches_here = True
-    if max_rows and request.may_match_here and reads_little(source):
+    matches_in_process = True
+    if max_rows and request.may_match_in_process and reads_little(source):
         small = fetch_source(source, table, request, max_rows, few_partitions=returns_little(source))
-        counts = None if small is None else _merge_here(context, table, request, source, small)
+        counts = None if small is None else _merge_in_process(context, table, request, source, small)
         if counts is not None:
             return counts
-        max_rows, matches_here = 0 if small is None else max_rows, False
+        max_rows, matches_in_process = 0 if small is None else max_rows, False
     with cached(source) as rows:
         small = fetch_source(rows, table, request, max_rows) if max_rows else None
         size = measure(rows, request.source_alias, request.keys) if small is None else small.size
@@ -64,14 +64,14 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         request.planned(target.plan)
         matching = _Matching(table, request, rows, size)
         if small is not None and size.rows:
-            fetched = small if matches_here else replace(small, local=None)
+            fetched = small if matches_in_process else replace(small, local=None)
             counts = merge_small(context, table, request, target, matching.pairs, fetched)
             if counts is not None:
                 return counts
         return _merge_in_spark(context, table, request, target.plan, matching.match(target.rows()), size.rows)
 
 
-def _merge_here(context: Context, table: Table, request: MergeRequest, source: DataFrame, fetched: SmallSource) -> RowCounts | None:
+def _merge_in_process(context: Context, table: Table, request: MergeRequest, source: DataFrame, fetched: SmallSource) -> RowCounts | None:
     """Stage the effect of a MERGE whose matches this process can find, so that Spark computes the source once without caching it.
 
     Args:

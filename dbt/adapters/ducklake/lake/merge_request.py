@@ -42,7 +42,7 @@ class MergeRequest:
     """Called with the scan plan of the table."""
 
     @property
-    def may_match_here(self) -> bool:
+    def may_match_in_process(self) -> bool:
         """Whether this process may find the matches, if it can read the rows of both sides; otherwise only Spark can."""
         return bool(self.keys) and self.only_compares and not self.virtual and not self.asks_for_files
 

@@ -56,8 +56,8 @@ def fetch_source(
         The rows; None if there are more, or if a value cannot be inserted: only the general merge knows whether its row is inserted at all.
     """
     usable = usable_keys(source.alias(request.source_alias), request.keys)
-    can_match_here = bool(usable) and request.may_match_here
-    row_struct = source_columns(source, request.source_alias) if can_match_here else None  # SQL of a row as a struct, and its type
+    can_match_in_process = bool(usable) and request.may_match_in_process
+    row_struct = source_columns(source, request.source_alias) if can_match_in_process else None  # SQL of a row as a struct, and its type
     extra_columns, names = key_columns(usable), key_names(usable)
     if row_struct is not None:
         extra_columns.append(row_struct[0])
