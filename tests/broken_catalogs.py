@@ -115,6 +115,10 @@ def cases(catalog: Path) -> Iterator[Case]:
             row = _row(connection, table, columns)
             if row is not None:
                 yield from (Case(table, column, value, row) for column in columns for value in VALUES)
+        for row in _rows_of_properties(connection):
+            yield from (Case("ducklake_metadata", column, value, row) for column in ("key", "value") for value in VALUES)
+        data_path = connection.execute("SELECT rowid FROM ducklake_metadata WHERE key = 'data_path'").fetchone()[0]
+        yield Case("ducklake_metadata", "value", "NULL", data_path)  # every text can be right
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
@@ -134,6 +138,13 @@ def _row(connection: sqlite3.Connection, table: str, columns: list[str]) -> int 
         )
     found: int | None = connection.execute(f"SELECT max(rowid) FROM {table} WHERE {' AND '.join(conditions) or 'TRUE'}").fetchone()[0]
     return found if found is not None else _last_row(connection, table)
+
+
+def _rows_of_properties(connection: sqlite3.Connection) -> list[int]:
+    """Return the rows of the lake's own properties, such as its format version, in `ducklake_metadata`, without its data path."""
+    return [
+        row for (row,) in connection.execute("SELECT rowid FROM ducklake_metadata WHERE scope IS NULL AND key <> 'data_path' ORDER BY 1")
+    ]
 
 
 def _last_row(connection: sqlite3.Connection, table: str) -> int | None:

@@ -148,6 +148,17 @@ def test_a_new_lake_is_encrypted_if_the_settings_say_so(place: CatalogPlace) -> 
         place.open(encrypted=False)
 
 
+@pytest.mark.parametrize("stored", ["wrong", "", "TRUE"])
+def test_a_lake_is_refused_if_it_is_unclear_whether_it_is_encrypted(tmp_path: Path, stored: str) -> None:
+    """DuckDB refuses these texts too. Taken for false, they would make the next file of an encrypted lake a plain one."""
+    file = tmp_path / "lake.sqlite"
+    LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{file}", f"{tmp_path}/files/", encrypted=True)).close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'encrypted'", [stored])
+    with pytest.raises(LakeError, match=f"'encrypted' = {stored!r} in ducklake_metadata. Set it to true if the lake's files are encrypted"):
+        LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{file}"))
+
+
 def test_a_read_only_lake_can_only_be_read(place: CatalogPlace) -> None:
     with place.open() as lake:
         create(lake)

@@ -92,11 +92,12 @@ def test_a_damaged_schema_is_not_created_again(broken: sqlite3.Connection, lake:
     assert [schema.name for schema in lake.reader().schemas()] == ["main"]
 
 
-def test_a_reader_without_checks_names_the_row_that_made_it_fail(broken: sqlite3.Connection, lake: LakeCatalog) -> None:
+@pytest.mark.parametrize("change", ["partial_max = 'many'", "begin_snapshot = NULL"])
+def test_a_reader_without_checks_names_the_row_that_made_it_fail(broken: sqlite3.Connection, lake: LakeCatalog, change: str) -> None:
     victim = lake.reader().find("main", "victim")
     assert isinstance(victim, Table)
-    broken.execute("UPDATE ducklake_delete_file SET partial_max = 'many'")
-    with pytest.raises(LakeError, match=r"ducklake_delete_file \(delete_file_id=\d+, .*partial_max = 'many', which must be a number"):
+    broken.execute(f"UPDATE ducklake_delete_file SET {change}")
+    with pytest.raises(LakeError, match=rf"ducklake_delete_file \(delete_file_id=\d+, .*{change}, which must be a number"):
         lake.table_log(victim, lake.latest())
 
 

@@ -29,7 +29,7 @@ def is_older(version: str | None) -> bool:
     if version is None:
         raise LakeError("the catalog has no entry 'version' in ducklake_metadata, so it is not a usable DuckLake catalog")
     raise LakeError(
-        f"the lake has format version {version}; this adapter writes {CURRENT} and reads that and {', '.join(OLDER)}. "
+        f"the lake has format version {version} in ducklake_metadata; this adapter writes {CURRENT} and reads that and {', '.join(OLDER)}. "
         "Install a newer dbt-ducklake"
     )
 

@@ -148,7 +148,7 @@ def _flushed(connection: Connection, table_id: int) -> Iterator[tuple[int, int]]
     )
     later = connection.execute(query).all()
     if later:
-        counters = select(key, t.snapshot.c.next_file_id).where(key >= min(row[0] for row in later)).order_by(key)
+        counters = select(key, t.snapshot.c.next_file_id).where(key >= min(int(row[0]) for row in later)).order_by(key)
         rows = connection.execute(counters).all()
         ids: list[int] = [row[1] for row in rows]
         for row in later:

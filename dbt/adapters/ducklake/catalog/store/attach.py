@@ -7,7 +7,7 @@ schema `main`, and four entries in `ducklake_metadata`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -16,7 +16,6 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.schema import CreateIndex, CreateSchema
 
 from ...errors import ConfigurationError, LakeError
-from ...format.options import truth
 from ...format.paths import WITHOUT_PASSWORD, absolute, has_password, new_uuid, with_separator
 from ...format.versions import CURRENT, is_older
 from . import tables as t
@@ -59,8 +58,8 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
     Raises:
         ConfigurationError: the catalog does not exist and must not be created, `data_path` is missing or different, or `encrypted` is
             different.
-        LakeError: the lake's format version is not supported, `ducklake_metadata` has no usable `data_path`, or another process has
-            prevented the creation.
+        LakeError: the lake's format version is not supported, `ducklake_metadata` has no usable `data_path` or `encrypted`, or another
+            process has prevented the creation.
     """
     _require_file(database, settings.creates)
     entries = _read_entries(database)
@@ -85,7 +84,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         )
     if has_password(stored):
         raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
-    encrypted = truth(entries.get("encrypted"))
+    encrypted = _is_encrypted(database, entries)
     _require_same_encryption(encrypted, settings.encrypted)
     data_path = effective_data_path(database, stored, settings)
     if data_path != stored:
@@ -188,6 +187,21 @@ def _write_first_rows(connection: Connection, data_path: str, encrypted: bool) -
     connection.execute(t.schema.insert().values(**main, schema_uuid=new_uuid(), begin_snapshot=0))
     entries = {"version": CURRENT, "created_by": CREATED_BY, "data_path": data_path, "encrypted": str(encrypted).lower()}
     insert_rows(connection, t.metadata, [{"key": key, "value": value} for key, value in entries.items()])
+
+
+def _is_encrypted(database: Database, entries: Mapping[str, str | None]) -> bool:
+    """Whether files are encrypted. DuckDB accepts no other texts than these, and takes a lake without the entry for one without encryption.
+
+    Raises:
+        LakeError: it has another text.
+    """
+    stored = entries.get("encrypted", "false")
+    if stored not in ("true", "false"):
+        raise LakeError(
+            f"the catalog {database.location} has 'encrypted' = {stored!r} in ducklake_metadata. Set it to true if the lake's files are "
+            "encrypted, else to false"
+        )
+    return stored == "true"
 
 
 def _require_same_encryption(stored: bool, given: bool | None) -> None:
