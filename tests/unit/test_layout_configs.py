@@ -64,6 +64,8 @@ def test_other_names_have_the_same_meaning(configs: dict[str, Any], partitioned:
         ({"partition_by": {"field": "a", "range": {"start": 0}}}, "no counterpart of range of the map"),
         ({"partition_by": {"field": "a", "granularity": "hour"}}, "the granularity of a date is year, month, day, not hour"),
         ({"clustered_by": True, "buckets": 3}, "the config clustered_by must be a column"),
+        ({"tblproperties": 5}, "the config tblproperties must be a map, such as .*; it is 5"),
+        ({"options": ["a"]}, r"the config options must be a map, such as .*; it is \['a'\]"),
     ],
 )
 def test_contradictions_are_refused(configs: dict[str, Any], message: str) -> None:

@@ -61,6 +61,18 @@ def test_merge_by_several_keys_and_predicates(macros: Macros) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["incremental_predicates", "predicates"])
+def test_predicates_are_a_condition_or_a_list_of_them(macros: Macros, name: str) -> None:
+    assert macros.incremental_predicates() is None
+    for given, expected in (("a > 0", ["a > 0"]), (["a > 0", "b = 1"], ["a > 0", "b = 1"])):
+        macros.config[name] = given
+        assert macros.incremental_predicates() == expected
+    for wrong in (5, True, ["a > 0", 5], {"a": 0}):
+        macros.config[name] = wrong
+        with pytest.raises(CompilationError, match=f"the config {name} must be a condition or a list of conditions; it is "):
+            macros.incremental_predicates()
+
+
 def test_null_keys_match_only_under_the_behavior_flag(macros: Macros) -> None:
     assert "DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id" in macros.get_incremental_merge_sql(arguments(macros))
 

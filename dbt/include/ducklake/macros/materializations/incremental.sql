@@ -77,12 +77,23 @@
     {%- do adapter.expand_target_column_types(from_relation=source_relation, to_relation=target_relation) -%}
   {%- endif -%}
   {%- set dest_columns = process_schema_changes(on_schema_change, source_relation, existing_relation) -%}
-  {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
   {% do return({
     'target_relation': target_relation,
     'temp_relation': source_relation,
     'unique_key': config.get('unique_key'),
     'dest_columns': dest_columns or adapter.get_columns_in_relation(existing_relation),
-    'incremental_predicates': [predicates] if predicates is string else predicates
+    'incremental_predicates': incremental_predicates()
   }) %}
+{% endmacro %}
+
+
+{# The conditions of `incremental_predicates`, or of its old name: a list, or none. #}
+{% macro incremental_predicates() %}
+  {%- set old = config.get('predicates', none) -%}
+  {%- set name, given = ('predicates', old) if old else ('incremental_predicates', config.get('incremental_predicates', none)) -%}
+  {%- set conditions = [given] if given is string else given -%}
+  {%- if conditions and (conditions is mapping or conditions is not iterable or conditions | reject('string') | list) -%}
+    {%- do exceptions.raise_compiler_error('the config ' ~ name ~ ' must be a condition or a list of conditions; it is ' ~ given) -%}
+  {%- endif -%}
+  {% do return(conditions) %}
 {% endmacro %}
