@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 import pytest
@@ -23,13 +24,21 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store import database_checks
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
+from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.lake import probe
 from dbt.adapters.ducklake.session import LakeSettings, connect, doctor
 from dbt.adapters.ducklake.session.doctor import Finding, master_address, run_checks
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from dbt.adapters.ducklake.spark.write import encrypted as encrypted_write
+from dbt.adapters.ducklake.spark.write import probe as write_probe
+from dbt.adapters.ducklake.spark.write import write
+from dbt.adapters.ducklake.spark.write.job import run_write_job
 from tests.clusters import cluster
 from tests.places import nightly_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 NOBODY = 65534
 CATALOG = "the catalog of lake can be read and written"
@@ -43,6 +52,7 @@ IN_PAGE = {
     r"with Java \d+ from .+? \(.+?\)\.": "with Java 17 from PATH (/usr/lib/jvm/java-17).",
     r"(?<=Its log ends:).*": "",
     r"(?<=dbt_ducklake_probe_)\w+": "…",
+    r"(?<=/ducklake-)[\w-]+": "…",
     r"after \d+ ms": "after 0 ms",
 }
 """What depends on the machine in an answer, and what the page has there."""
@@ -433,6 +443,43 @@ def test_a_spark_that_does_not_start(spark: dict[str, Any], check: str, answer: 
     assert list(found) == [check]
     assert found[check].count(answer) == 1
     assert_documented(found[check])
+
+
+def unseen_job(rows: DataFrame, target: str, *args: Any) -> list[tuple[str, int]]:
+    """Write files that this machine then does not have, as executors do that have a folder of the same name."""
+    run_write_job(rows, target, *args)
+    shutil.rmtree(target)
+    return []
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_files_of_the_executors_that_this_machine_cannot_see(
+    tmp_path: Path, runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch, encrypted: bool
+) -> None:
+    monkeypatch.setattr(write_probe, "run_write_job", unseen_job)
+    monkeypatch.setattr(encrypted_write, "os", SimpleNamespace(path=SimpleNamespace(exists=lambda _: False)))
+    found = failures(run_checks(settings(tmp_path, encrypted=encrypted), runtime))
+    assert list(found) == [SPARK_DATA_PATH]
+    assert_documented(found[SPARK_DATA_PATH], tmp_path)
+    assert not (tmp_path / "files").exists()
+
+
+def test_executors_that_do_not_see_the_files_of_each_other(tmp_path: Path, runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_probe, "read_files", lambda spark, *_: spark.range(1))
+    found = failures(run_checks(settings(tmp_path), runtime))
+    assert list(found) == [SPARK_DATA_PATH]
+    assert_documented(found[SPARK_DATA_PATH], tmp_path)
+    assert not (tmp_path / "files").exists()
+
+
+def test_a_table_is_not_created_without_the_files_that_this_machine_cannot_see(
+    tmp_path: Path, runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "run_write_job", unseen_job)
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", spark=runtime.session()) as lake:
+        with pytest.raises(LakeError, match="that this machine cannot see: all workers and this machine must share data_path"):
+            lake.execute("CREATE TABLE t AS SELECT id FROM range(0, 100000, 1, 2)")
+        assert lake.execute("SHOW TABLES").fetch() == []
 
 
 @pytest.mark.nightly
