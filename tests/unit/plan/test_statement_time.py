@@ -37,6 +37,16 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("(FROM other |> WHERE localtime = now())", "(FROM other |> WHERE localtime = timestamp_micros(7))"),
         ("exists(a, localtime -> localtime > 1)", "exists(a, localtime -> localtime > 1)"),
         ("extract(HOUR FROM localtime)", "extract(HOUR FROM CAST(timestamp_micros(7) AS TIME))"),
+        ("transform(a, (x, localtime) -> x < localtime)", "transform(a, (x, localtime) -> x < localtime)"),
+        ("filter(a, x -> x < current_timestamp)", "filter(a, x -> x < timestamp_micros(7))"),
+        ("coalesce((SELECT max(z) FROM u), current_timestamp)", "coalesce((SELECT max(z) FROM u), timestamp_micros(7))"),
+        ("((SELECT 1) > 0 AND a < current_timestamp)", "((SELECT 1) > 0 AND a < timestamp_micros(7))"),
+        ("(WITH w AS (SELECT 1 AS localtime) SELECT (localtime) FROM w)", "(WITH w AS (SELECT 1 AS localtime) SELECT (localtime) FROM w)"),
+        ("CASE WHEN s.values > 0 THEN current_timestamp END", "CASE WHEN s.values > 0 THEN timestamp_micros(7) END"),
+        ("struct(s.a AS localtime, 1 localtime, a[0] localtime)", "struct(s.a AS localtime, 1 localtime, a[0] localtime)"),
+        ("struct(localtime AS a)", "struct(CAST(timestamp_micros(7) AS TIME) AS a)"),
+        ("f(localtime => localtime)", "f(localtime => CAST(timestamp_micros(7) AS TIME))"),
+        ("CAST(a AS struct<localtime: int>)", "CAST(a AS struct<localtime: int>)"),
     ],
 )
 def test_the_current_time_is_a_constant(text: str, expected: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Collection, Sequence
 
 from ..format.identifiers import fold
-from ..sql.tokens import Kind, Token, tokenize
+from ..sql.tokens import BEFORE_OPERAND, QUERY_STARTS, Kind, Token, tokenize, words
 
 _TIMES = {
     "CURRENT_TIMESTAMP": "timestamp_micros({})",
@@ -22,8 +21,8 @@ _TIMES = {
 """Function → the expression for its value at a time given in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
-_SCOPES = frozenset(("SELECT", "VALUES", "TABLE", "->"))
-"""The tokens that show a subquery or a lambda function, in which other names exist. A subquery can also begin with `(FROM`."""
+_BEFORE_EXPRESSION = BEFORE_OPERAND | words("( , [ -> => CASE WHEN THEN ELSE DISTINCT")
+"""The words and symbols after which an expression follows. After any other, a name is an alias, as in `struct(a AS localtime)`."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 
@@ -35,24 +34,25 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         micros: the time in microseconds since 1970.
         columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses.
 
-    In an expression with a subquery or a lambda function, a function without parentheses stays: it may be a name that is defined there.
+    A function without parentheses stays in a subquery, where it may be a column of the subquery.
     """
     if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
         return text
     tokens = tokenize(text)
-    has_scopes = any(token.word in _SCOPES for token in tokens) or any(
-        (token.word, after.word) == ("(", "FROM") for token, after in itertools.pairwise(tokens)
-    )
-    folded = {fold(name) for name in columns}
+    names = {fold(name) for name in columns} | _parameters(tokens)
+    in_query = [False]
     parts: list[str] = []
     end = 0
     for index, token in enumerate(tokens):
+        after = tokens[index + 1 : index + 4]
+        if token.word == "(":
+            in_query.append(in_query[-1] or any(each.word in QUERY_STARTS for each in after[:1]))
+        elif token.word == ")":
+            in_query = in_query[:-1] or [False]
         if token.kind is not Kind.WORD or token.word not in _TIMES or (index and tokens[index - 1].word == "."):
             continue
-        after = tokens[index + 1 : index + 4]
         arguments = _arguments(after, token.word)
-        is_bare = token.word in _WITHOUT_PARENTHESES and [each.word for each in after[:1]] != ["("]
-        if arguments is None and (not is_bare or has_scopes or fold(token.text) in folded):
+        if arguments is None and (in_query[-1] or fold(token.text) in names or not _is_bare(tokens, index)):
             continue
         time = _TIMES[token.word].format(micros)
         if arguments:
@@ -60,6 +60,26 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         parts += [text[end : token.start], time]
         end = token.end if arguments is None else tokens[index + 2 + len(arguments)].end
     return "".join([*parts, text[end:]])
+
+
+def _parameters(tokens: Sequence[Token]) -> set[str]:
+    """Return the names of the parameters of lambda functions: `x` in `x -> …`, `x` and `y` in `(x, y) -> …`."""
+    found = set()
+    for index, token in enumerate(tokens):
+        if token.word == "->":
+            start = index - 1
+            if tokens[start].word == ")":
+                while start and tokens[start].word != "(":
+                    start -= 1
+            found |= {fold(each.text) for each in tokens[start:index] if each.kind is Kind.WORD}
+    return found
+
+
+def _is_bare(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a word is a function without parentheses: not an alias, the name of an argument or of a field in a type."""
+    is_expression = index == 0 or tokens[index - 1].word in _BEFORE_EXPRESSION
+    after = [each.word for each in tokens[index + 1 : index + 2]]
+    return tokens[index].word in _WITHOUT_PARENTHESES and is_expression and after not in (["("], ["=>"], [":"])
 
 
 def _arguments(after: Sequence[Token], function: str) -> Sequence[Token] | None:

@@ -56,13 +56,15 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         cursor.position = found.after
         source_alias = reference.alias or alias(cursor)
         name = None if source_alias else reference.name
+        if cursor.at("(") and reference.at is not None and (name is not None or reference.alias):
+            raise cursor.error("an alias of the source was expected between its version and its columns")
         source_alias = source_alias or reference.name.parts[-1]
         if not cursor.at("(") and not ctes.text:
             named = replace(reference, start=0, end=len(text), aliased=True, alias=None)
             return Sql(text, (named,)), source_alias, name
     if cursor.at("(") and source_alias is None:
         raise cursor.error("an alias of the source was expected before its columns")
-    if cursor.at("("):  # the column list follows the alias or the name
+    if cursor.at("("):  # the column list follows the alias
         columns = cursor.position
         cursor.group()
         text = f"(SELECT * FROM {text} AS {cursor.source.slice(columns - 1, cursor.position)})"
