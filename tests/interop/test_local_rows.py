@@ -327,7 +327,9 @@ def test_a_merge_has_one_current_time(both: Both, by_source: bool) -> None:
     both.spark("CREATE TABLE t AS SELECT id, current_timestamp() AS loaded FROM range(3)")
     kept = "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET loaded = current_timestamp()" if by_source else ""
     both.spark(
-        "MERGE INTO t USING (SELECT id FROM range(1, 5)) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET loaded = now() "
+        "MERGE INTO t USING (SELECT id FROM range(1, 5)) s ON t.id = s.id "
+        "WHEN MATCHED AND s.id = 1 THEN UPDATE SET loaded = coalesce((SELECT max(loaded) FROM t WHERE id > 9), current_timestamp) "
+        "WHEN MATCHED THEN UPDATE SET loaded = struct(now() AS current_date).current_date "
         f"WHEN NOT MATCHED THEN INSERT (id, loaded) VALUES (s.id, current_timestamp) {kept}"
     )
     assert both.rows("SELECT count(DISTINCT loaded), count(*) FROM t") == [(1 if by_source else 2, 5)]
