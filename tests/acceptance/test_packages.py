@@ -20,7 +20,7 @@ from tests.acceptance.package_cases import CASES, Case
 from tests.acceptance.package_runs import checkout, run, uncalled, views_in_duckdb
 from tests.acceptance.projects import Project, Rows
 from tests.acceptance.spark_builds import build_with_spark
-from tests.acceptance.target_types import comparisons
+from tests.acceptance.target_types import comparisons, macros_for_databricks
 
 pytestmark = [
     pytest.mark.slow,
@@ -123,10 +123,18 @@ def test_own_tests_of_a_package(project: Project, tmp_path: Path, same_rows: Cal
         assert len(senders) == 3
 
 
-def test_the_page_has_the_comparisons_of_the_target_type() -> None:
+def rows_of_page(width: int) -> dict[str, tuple[int, ...]]:
+    """Return the numbers between the name of a package and the last cell, in the tables of this width."""
     cells = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-    documented = {row[0]: tuple(map(int, row[1:4])) for row in cells if row[0] in PACKAGES and all(map(str.isdigit, row[1:4]))}
-    assert documented == {name: found for name in PACKAGES if any(found := comparisons(checkout(name)))}
+    return {row[0]: tuple(map(int, row[1:-1])) for row in cells if row[0] in PACKAGES and len(row) == width}
+
+
+def test_the_page_has_the_comparisons_of_the_target_type() -> None:
+    assert rows_of_page(5) == {name: found for name in PACKAGES if any(found := comparisons(checkout(name)))}
+
+
+def test_the_page_has_the_number_of_macros_for_databricks() -> None:
+    assert rows_of_page(3) == {name: (found,) for name in PACKAGES if (found := macros_for_databricks(checkout(name)))}
 
 
 # -- packages without tests of their own that run elsewhere: small projects -----------------------------------------------------------

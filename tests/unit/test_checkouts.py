@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.checkouts import JAFFLE_SHOP, PACKAGES, Checkout
+from tests.acceptance.package_cases import CASES
 
 PAGE = Path(__file__).parents[2] / "docs/packages.md"
 ADDRESS = re.compile(r"\(https://github\.com/([\w-]+/[\w-]+)\)[^`]*`([0-9a-f]{7})`")
@@ -63,3 +64,16 @@ def test_a_checkout_at_its_commit_is_not_fetched_again(commits: list[str], tmp_p
 def test_the_page_has_the_commits_that_are_tested() -> None:
     declared = {(each.repository, each.commit[:7]) for each in (*PACKAGES.values(), JAFFLE_SHOP)}
     assert set(ADDRESS.findall(PAGE.read_text(encoding="utf-8"))) == declared
+
+
+def test_the_page_has_the_results_that_the_tests_expect() -> None:
+    cells = [line.strip("| ").split("|") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| [")]
+    documented = {
+        name: (row[2].strip(" `"), row[3].split(",")[0].strip(), row[4].strip())
+        for row in cells
+        if (name := row[0][1:].split("]")[0]) in CASES
+    }
+    assert documented == {
+        name: (case.target_type or "", str(case.passed), "" if case.views is None else f"{case.views} of {case.views + len(case.unread)}")
+        for name, case in CASES.items()
+    }
