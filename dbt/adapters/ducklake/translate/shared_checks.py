@@ -27,7 +27,8 @@ def refuse_unless(condition: object) -> None:
         raise RefusedError
 
 
-INTEGERS = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_SMALL_INTEGERS = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT})
+INTEGERS = _SMALL_INTEGERS | {exp.DType.INT, exp.DType.BIGINT}
 _NUMBERS = INTEGERS | {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.BOOLEAN}
 _TYPES = _NUMBERS | {exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ}
 _DIGITS = {exp.DType.TINYINT: 3, exp.DType.SMALLINT: 5, exp.DType.INT: 10, exp.DType.BIGINT: 20}
@@ -188,10 +189,17 @@ def _values(node: exp.Expr) -> bool:
 
 def _have_common_type(values: Sequence[exp.Expr]) -> bool:
     types = set(filter(None, map(_evident_type, values)))
-    is_rounded = {exp.DType.FLOAT, exp.DType.DECIMAL} <= types  # Spark computes a DOUBLE, DuckDB a FLOAT
     if len(types) <= 1:
         return True
-    return types <= _NUMBERS and exp.DType.BOOLEAN not in types and not is_rounded and _keep_decimals(types, values)
+    is_rounded = {exp.DType.FLOAT, exp.DType.DECIMAL} <= types  # Spark computes a DOUBLE, DuckDB a FLOAT
+    is_narrowed = not types.isdisjoint(_SMALL_INTEGERS) and any(map(_is_bare_integer, values))  # Spark computes an INT, DuckDB a TINYINT
+    differs = is_rounded or is_narrowed or exp.DType.BOOLEAN in types
+    return types <= _NUMBERS and not differs and _keep_decimals(types, values)
+
+
+def _is_bare_integer(node: exp.Expr) -> bool:
+    """Whether an evident value is a whole number without a cast, which DuckDB fits into a smaller type beside it."""
+    return not isinstance(node.unnest(), exp.Cast) and _evident_type(node) in INTEGERS
 
 
 def _keep_decimals(types: Collection[exp.DType], values: Sequence[exp.Expr]) -> bool:
