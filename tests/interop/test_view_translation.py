@@ -157,6 +157,19 @@ def test_expressions_that_differ_by_type_are_not_translated_for_duckdb(filled: B
     assert unexpected(checker.translations(queries), "refused", "invalid") == {}
 
 
+def test_casts_that_duckdb_does_not_have_are_not_translated_for_it(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (tm TIME, nt TIMESTAMP, z TIMESTAMPTZ, d DATE)")
+    both.duckdb("INSERT INTO t VALUES ('10:00:00', '2020-06-01 01:00:00', '2020-06-01 02:00:00+00', '2020-06-01')")
+    checker = ViewChecker(both, both.spark)
+    casts = [f"CAST(tm AS {target})" for target in ("BIGINT", "INT", "DECIMAL(20,6)", "TIMESTAMP", "TIMESTAMP_NTZ")]
+    assert unexpected(checker.translations([f"SELECT {cast} AS a FROM t" for cast in (*casts, "CAST(z AS TINYINT)")]), "refused") == {}
+    both.spark("SET spark.sql.ansi.enabled = false")
+    casts += [f"CAST({column} AS {target})" for column in ("z", "d") for target in ("BOOLEAN", "INT", "DOUBLE", "DECIMAL(20,6)")]
+    assert unexpected(checker.translations([f"SELECT {cast} AS a FROM t" for cast in casts]), "refused") == {}
+    same = "SELECT tm, CAST(d AS TIMESTAMP) AS a, CAST(d AS TIMESTAMP_NTZ) AS b, CAST(nt AS DATE) AS c, CAST(z AS DATE) AS e FROM t"
+    assert checker.queries([same]) == {same: "equal"}
+
+
 CLOCK_CHANGES = """('2024-10-26 22:30:00+00'), ('2024-10-27 00:30:12.5+00'), ('2024-10-27 01:30:00+00'), ('2024-10-27 12:30:00+00'),
     ('2024-03-30 00:30:00+00'), ('2024-03-31 00:30:00+00'), ('2024-03-31 12:30:00+00'), ('1880-01-01 12:00:00+00'), (NULL)"""
 

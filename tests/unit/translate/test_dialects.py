@@ -204,6 +204,9 @@ def test_constants_in_values_have_a_counterpart(value: str) -> None:
     [
         *("(1.5F), (0.285)", "(CAST(1 AS FLOAT)), (NULL), (2), (-2.5)", "('x'), (1)", "('2020-01-01'), (DATE '2020-01-01')"),
         *("(DATE '2020-01-01'), (TIMESTAMP '2020-01-01 00:00:00')", "(true), (1)", "(1, 2), (1, 'x')"),
+        *(f"(CAST(1 AS BIGINT)), (0.{'1' * 19})", f"(1), (-0.{'1' * 29})", f"(2147483648), (NULL), (0.{'1' * 19})"),
+        *("(CAST(1 AS BIGINT)), (CAST(0.5 AS DECIMAL(38,19)))", "(CAST(1 AS SMALLINT)), (CAST('0.5' AS DECIMAL(38,34)))"),
+        *("(CAST(100 AS TINYINT)), (1)", "(-1), (NULL), (CAST('100' AS SMALLINT))", "((2)), (CAST(1 AS TINYINT))"),
     ],
 )
 def test_values_of_different_types_have_no_counterpart(rows: str) -> None:
@@ -212,7 +215,15 @@ def test_values_of_different_types_have_no_counterpart(rows: str) -> None:
     assert to_spark(f"SELECT a FROM (VALUES {rows.replace('1.5F', 'CAST(1.5 AS FLOAT)')}) AS v({names})") is None
 
 
-@pytest.mark.parametrize("rows", ["(1), (2.5), (3e0), (NULL)", "('x'), (CAST('y' AS STRING))", "(1.5F), (2)", "(CAST(1 AS BIGINT)), (-1)"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *("(1), (2.5), (3e0), (NULL)", "('x'), (CAST('y' AS STRING))", "(1.5F), (2)", "(CAST(1 AS BIGINT)), (-1)"),
+        *(f"(CAST(1 AS BIGINT)), (0.{'1' * 18})", f"(1), (-0.{'1' * 28})", "(CAST(1 AS SMALLINT)), (CAST('0.5' AS DECIMAL(38,33)))"),
+        *("(2147483648), (1), (0.5)", "(1e0), (CAST(0.5 AS DECIMAL(38,38)))"),
+        *("(CAST(100 AS TINYINT)), (CAST(1 AS SMALLINT)), (CAST(1 AS INT))", "(CAST(1 AS TINYINT)), (0.5)"),
+    ],
+)
 def test_values_with_the_same_common_type_in_both_engines_have_a_counterpart(rows: str) -> None:
     assert to_duckdb(f"SELECT a FROM VALUES {rows} AS v(a)") is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeGuard
 
 from sqlglot import exp
@@ -27,9 +27,14 @@ def refuse_unless(condition: object) -> None:
         raise RefusedError
 
 
-INTEGERS = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_SMALL_INTEGERS = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT})
+INTEGERS = _SMALL_INTEGERS | {exp.DType.INT, exp.DType.BIGINT}
 _NUMBERS = INTEGERS | {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.BOOLEAN}
 _TYPES = _NUMBERS | {exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ}
+_DIGITS = {exp.DType.TINYINT: 3, exp.DType.SMALLINT: 5, exp.DType.INT: 10, exp.DType.BIGINT: 20}
+"""The type of a whole number → its digits before the point in Spark's common type with a DECIMAL."""
+_MAX_DIGITS = 38
+"""The digits of the largest DECIMAL."""
 PER_DAY = {"hour": 24, "minute": 24 * 60, "second": 24 * 60 * 60}
 """The unit of a time → its number in 24 hours."""
 WHOLE = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Count, exp.Ceil, exp.Floor, exp.RowNumber)
@@ -184,12 +189,40 @@ def _values(node: exp.Expr) -> bool:
 
 def _have_common_type(values: Sequence[exp.Expr]) -> bool:
     types = set(filter(None, map(_evident_type, values)))
+    if len(types) <= 1:
+        return True
     is_rounded = {exp.DType.FLOAT, exp.DType.DECIMAL} <= types  # Spark computes a DOUBLE, DuckDB a FLOAT
-    return len(types) <= 1 or (types <= _NUMBERS and exp.DType.BOOLEAN not in types and not is_rounded)
+    is_narrowed = not types.isdisjoint(_SMALL_INTEGERS) and any(map(_is_bare_integer, values))  # Spark computes an INT, DuckDB a TINYINT
+    differs = is_rounded or is_narrowed or exp.DType.BOOLEAN in types
+    return types <= _NUMBERS and not differs and _keep_decimals(types, values)
+
+
+def _is_bare_integer(node: exp.Expr) -> bool:
+    """Whether an evident value is a whole number without a cast, which DuckDB fits into a smaller type beside it."""
+    return not isinstance(node.unnest(), exp.Cast) and _evident_type(node) in INTEGERS
+
+
+def _keep_decimals(types: Collection[exp.DType], values: Sequence[exp.Expr]) -> bool:
+    """Whether the common type has all digits after the point. Otherwise Spark drops more than DuckDB: it counts more before the point."""
+    return max(_DIGITS.get(each, 0) for each in types) + max(map(_scale, values)) <= _MAX_DIGITS
+
+
+def _scale(node: exp.Expr) -> int:
+    """Return the number of digits after the point of an evident value of type DECIMAL; 0 for other types."""
+    node = node.unnest()
+    if _evident_type(node) is not exp.DType.DECIMAL:
+        return 0
+    if isinstance(node, exp.Cast):
+        return sum(int(scale.name) for scale in node.args["to"].expressions[1:])
+    return len(_without_sign(node).name.partition(".")[2])
+
+
+def _without_sign(node: exp.Expr) -> exp.Expr:
+    return node.this.unnest() if isinstance(node, exp.Neg) else node
 
 
 def _evident_type(node: exp.Expr) -> exp.DType | None:
-    """Return the type of an evident value; None for NULL."""
+    """Return the type of an evident value, which is Spark's for a literal; None for NULL. Refuse other constants."""
     node = node.unnest()
     if isinstance(node, exp.Cast):
         to: exp.DType = node.args["to"].this
@@ -198,10 +231,13 @@ def _evident_type(node: exp.Expr) -> exp.DType | None:
         return None
     if is_text(node):
         return exp.DType.TEXT
-    number = node.this.unnest() if isinstance(node, exp.Neg) else node
+    number = _without_sign(node)
     if isinstance(number, exp.Boolean):
         return exp.DType.BOOLEAN
-    return exp.DType.INT if number.name.isdecimal() else exp.DType.DOUBLE if "e" in number.name.lower() else exp.DType.DECIMAL
+    refuse_unless(isinstance(number, exp.Literal) and not number.is_string)
+    if number.name.isdecimal():
+        return exp.DType.INT if int(number.name) < 2**31 else exp.DType.BIGINT
+    return exp.DType.DOUBLE if "e" in number.name.lower() else exp.DType.DECIMAL
 
 
 def _is_evident_value(node: exp.Expr) -> bool:

@@ -67,6 +67,13 @@ def _is_number(kind: str) -> bool:
     return kind in WHOLE or kind in ("float", "double") or is_decimal(kind)
 
 
+def _is_unknown_to_duckdb(source: str, target: str) -> bool:
+    """Whether DuckDB does not have a cast between two types that Spark has, some of them only without ANSI."""
+    is_time = source.startswith("time(")
+    is_number = target == "boolean" or _is_number(target)
+    return (is_time and target in _INSTANTS) or (is_number and (is_time or source == "date" or source in _INSTANTS))
+
+
 def _has_digits_before_point(kind: str) -> bool:
     """Whether a decimal type has digits before the point; without them, 0.5 is `.5` as text in DuckDB."""
     precision = int(kind.partition("(")[2].partition(",")[0])
@@ -289,8 +296,7 @@ class _Check:
                 return self.from_spark or parent_kind != "Cast" or scale(target) != 0
             if source == "string" and target == "timestamp_ntz" and self.from_spark:
                 return not is_literal
-            is_unknown_to_duckdb = source in _INSTANTS and _is_number(target)
-            return is_unknown_to_duckdb or (source == "float" and parent_kind == "Divide")
+            return _is_unknown_to_duckdb(source, target) or (source == "float" and parent_kind == "Divide")
         if source == "string":
             if target == "binary":
                 return parent_kind != "Md5"
