@@ -29,7 +29,8 @@ from .timestamps import (
 )
 
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
-_PREFIXED_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|0[bB][01]+(_[01]+)*")
+_PREFIXED_INTEGER = re.compile(r"\s*(0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|0[bB][01]+(_[01]+)*)", re.ASCII)
+"""A hexadecimal or binary integer that DuckDB reads: with ASCII's blanks in front of it, and none behind."""
 _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
 """The texts that DuckDB casts to BOOLEAN, in lower case."""
 _MIN_MICROS = -9_223_372_022_400_000_000
@@ -89,12 +90,12 @@ def readable_default(type_name: str, text: str) -> str | None:
 
 
 def _readable_prefixed(leaf: LeafType, text: str) -> str | None:
-    """Return the text of a hexadecimal or binary integer; DuckDB reads it without blanks, and in types of at most 64 bits."""
+    """Return the text of a hexadecimal or binary integer; DuckDB reads it without blanks behind it, and in types of at most 64 bits."""
     least, greatest = leaf.limits
     number = int(text, 0)
     if not least <= number <= greatest:
         return None
-    return text if leaf.encoding is Encoding.INTEGER and text == text.strip() else str(number)
+    return text if leaf.encoding is Encoding.INTEGER and _PREFIXED_INTEGER.fullmatch(text) else str(number)
 
 
 def _is_time(text: str) -> bool:
