@@ -169,10 +169,15 @@ def fresh_faults(folder: Path) -> list[str]:
         ("int32", "0xG", None),
         ("int32", "0x1_F", "0x1_F"),
         ("int32", "0x1__F", None),
+        ("int32", " 0x1F", " 0x1F"),
+        ("uint8", "\t\n\v\f\r0b11", "\t\n\v\f\r0b11"),
+        ("int32", "\xa00x1F", "31"),
         ("int32", " 0x1F ", "31"),
+        ("int128", " 0x1F", "31"),
         ("int32", "0xFFFFFFFF", None),
         ("uint8", "0x1FF", None),
         ("int128", "0x1F", "31"),
+        ("int128", "0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", str(2**127 - 1)),
         ("uint128", "0b11", "3"),
         ("date", "2020-01-01 10:00:00", "2020-01-01 10:00:00"),
         ("date", "2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"),
@@ -192,6 +197,53 @@ def fresh_faults(folder: Path) -> list[str]:
 )
 def test_which_defaults_duckdb_reads(type_: str, text: str, readable: str | None) -> None:
     assert readable_default(type_, text) == readable
+
+
+@pytest.mark.parametrize(
+    ("type_", "duckdb", "text", "readable"),
+    [
+        ("int8", "TINYINT", "300", None),
+        ("int8", "TINYINT", "-128.4", "-128.4"),
+        ("int8", "TINYINT", "-128.5", None),
+        ("int8", "TINYINT", "1.274e2", "1.274e2"),
+        ("int8", "TINYINT", "1.275e2", None),
+        ("int32", "INTEGER", "4294967295", None),
+        ("int32", "INTEGER", "1_000", "1_000"),
+        ("int32", "INTEGER", "1e0_1", "1e0_1"),
+        ("int32", "INTEGER", "1e999999999", None),
+        ("uint32", "UINTEGER", "4294967295", "4294967295"),
+        ("uint32", "UINTEGER", "-1", None),
+        ("uint32", "UINTEGER", " -0", " -0"),
+        ("uint32", "UINTEGER", "-0 ", "0"),
+        ("uint32", "UINTEGER", "-0.0", "0"),
+        ("uint32", "UINTEGER", "-0.4", None),
+        ("uint64", "UBIGINT", "18446744073709551615.4", "18446744073709551615.4"),
+        ("uint64", "UBIGINT", "18446744073709551615.5", None),
+        ("int128", "HUGEINT", str(-(2**127)), str(-(2**127))),
+        ("int128", "HUGEINT", str(2**127), None),
+        ("uint128", "UHUGEINT", str(2**128 - 1), str(2**128 - 1)),
+        ("uint128", "UHUGEINT", str(2**128), None),
+        ("int32", "INTEGER", "٣", "3"),
+        ("int32", "INTEGER", "\xa01.0", "1"),
+        ("int32", "INTEGER", "\xa01.5", None),
+        ("int32", "INTEGER", "\t1\f", "\t1\f"),
+        ("int32", "INTEGER", "\x1c1", "1"),
+        ("float64", "DOUBLE", "１", "1.0"),
+        ("float64", "DOUBLE", "\xa0-inf", "-inf"),
+        ("float64", "DOUBLE", "1e400", "1e400"),
+        ("decimal(5,2)", "DECIMAL(5,2)", "１", "1"),
+        ("decimal(5,2)", "DECIMAL(5,2)", "-999.994", "-999.994"),
+        ("decimal(5,2)", "DECIMAL(5,2)", "999.995", None),
+        ("decimal(5,2)", "DECIMAL(5,2)", "1e3", None),
+        ("decimal(38,2)", "DECIMAL(38,2)", f"{'9' * 36}.99", f"{'9' * 36}.99"),
+        ("decimal(38,38)", "DECIMAL(38,38)", f"0.{'9' * 39}", None),
+    ],
+)
+def test_a_number_is_readable_if_duckdb_casts_it(type_: str, duckdb: str, text: str, readable: str | None) -> None:
+    assert readable_default(type_, text) == readable
+    with open_duckdb() as duck:
+        query = f"SELECT TRY_CAST(? AS {duckdb}) IS NOT NULL, TRY_CAST(? AS {duckdb}) IS NOT NULL"
+        assert duck.execute(query, [text, readable]).fetchall() == [(readable == text, readable is not None)]
 
 
 def test_every_database_is_checked(lake: LakeCatalog) -> None:

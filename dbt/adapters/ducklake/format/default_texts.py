@@ -7,10 +7,10 @@ unusable for it. So texts that Spark or Python read, but DuckDB may not, are rew
 from __future__ import annotations
 
 import json
-import math
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
+from .datatype import decimal_parameters
 from .initial_defaults import ESCAPED_BYTE, truth
 from .leaf_types import Encoding, LeafType, leaf_type
 from .statistics import float_text
@@ -29,7 +29,14 @@ from .timestamps import (
 )
 
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+([.][0-9]+)?")
-_PREFIXED_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|0[bB][01]+(_[01]+)*")
+_PREFIXED_INTEGER = re.compile(r"\s*(0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*|0[bB][01]+(_[01]+)*)", re.ASCII)
+"""A hexadecimal or binary integer that DuckDB reads: with ASCII's blanks in front of it, and none behind."""
+_ASCII_NUMBER = re.compile(r"\s*[!-~]+\s*", re.ASCII)
+"""A number with ASCII's digits and blanks. DuckDB knows no others."""
+_ASCII_UNSIGNED = re.compile(r"\s*(-0+|[!-,.-~][!-~]*\s*)", re.ASCII)
+"""The same for unsigned types, in which DuckDB refuses even `-0.0` and `-0 `."""
+_ROUNDING = Context(prec=1000, rounding=ROUND_HALF_UP)
+"""DuckDB rounds half away from zero. The digits suffice for every number of its types."""
 _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
 """The texts that DuckDB casts to BOOLEAN, in lower case."""
 _MIN_MICROS = -9_223_372_022_400_000_000
@@ -78,7 +85,7 @@ def readable_default(type_name: str, text: str) -> str | None:
             case Encoding.INTEGER | Encoding.HUGE if _PREFIXED_INTEGER.fullmatch(text.strip()):
                 return _readable_prefixed(leaf, text)
             case Encoding.INTEGER | Encoding.HUGE | Encoding.DECIMAL | Encoding.FLOAT:
-                return text if math.isfinite(float(text)) or leaf.is_float else None
+                return _readable_number(type_name, text)
             case Encoding.DATE if _is_time(text):  # DuckDB takes the day of a timestamp
                 return text if abs(parse_timestamp(text.strip())[0] // DAY_NANOS) <= INFINITY_DAYS else None
             case Encoding.TIMESTAMP if _is_time(text):
@@ -89,12 +96,41 @@ def readable_default(type_name: str, text: str) -> str | None:
 
 
 def _readable_prefixed(leaf: LeafType, text: str) -> str | None:
-    """Return the text of a hexadecimal or binary integer; DuckDB reads it without blanks, and in types of at most 64 bits."""
-    least, greatest = leaf.limits
+    """Return the text of a hexadecimal or binary integer; DuckDB reads it without blanks behind it, and in types of at most 64 bits."""
     number = int(text, 0)
-    if not least <= number <= greatest:
+    if not _is_in_range(leaf.name, Decimal(number)):
         return None
-    return text if leaf.encoding is Encoding.INTEGER and text == text.strip() else str(number)
+    return text if leaf.encoding is Encoding.INTEGER and _PREFIXED_INTEGER.fullmatch(text) else str(number)
+
+
+def _readable_number(type_name: str, text: str) -> str | None:
+    """Return the text of any other number.
+
+    Raises:
+        ValueError, ArithmeticError: the text is not a number, or one that no type has.
+    """
+    float(text)  # reads what DuckDB reads, and also other digits and blanks; Decimal reads more, such as 1__0
+    leaf = leaf_type(type_name)
+    if not leaf.is_float and not _is_in_range(type_name, Decimal(text)):
+        return None
+    form = _ASCII_UNSIGNED if leaf.unsigned else _ASCII_NUMBER
+    return text if form.fullmatch(text) else default_text(type_name, text)
+
+
+def _is_in_range(type_name: str, number: Decimal) -> bool:
+    """Whether DuckDB's type has the number, after rounding. Spark's range of integers of 128 bits is smaller.
+
+    Raises:
+        ArithmeticError: the number is not finite, or has more than 1,000 digits.
+    """
+    precision, scale = decimal_parameters(type_name) or (0, 0)
+    rounded = number.quantize(Decimal((0, (1,), -scale)), context=_ROUNDING)
+    if precision:
+        return rounded.copy_abs() < 10 ** (precision - scale)
+    leaf = leaf_type(type_name)
+    count = 2**leaf.bits
+    least = 0 if leaf.unsigned else -count // 2
+    return least <= rounded < least + count
 
 
 def _is_time(text: str) -> bool:

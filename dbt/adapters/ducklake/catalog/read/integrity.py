@@ -108,7 +108,7 @@ def _uncovered(connection: Connection, columns: Mapping[tuple[int, int], Column]
 def _excludes_values(type_name: str, row: Row[Any]) -> bool:
     """Whether the bounds of a table, as DuckDB uses them, exclude values of a file."""
     leaf = leaf_type(type_name)
-    if leaf.is_float and row.contains_nan is not False:  # DuckDB does not use these bounds, and never will
+    if leaf.is_float and row.contains_nan is not False:  # DuckDB uses no such bounds until a rewrite recomputes them
         return False
     # DuckDB takes a table without bounds for one without values: its next insert stores only the bounds of the new rows.
     if row.least is None and row.greatest is None and leaf.has_bounds and not leaf.has_only_counts:
