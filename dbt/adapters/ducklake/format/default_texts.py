@@ -126,9 +126,9 @@ def _is_in_range(type_name: str, number: Decimal) -> bool:
     precision, scale = decimal_parameters(type_name) or (0, 0)
     rounded = number.quantize(Decimal((0, (1,), -scale)), context=_ROUNDING)
     if precision:
-        return rounded.copy_abs() < 10 ** (precision - scale)
+        return rounded.copy_abs() < Decimal((0, (1,), precision - scale))
     leaf = leaf_type(type_name)
-    count = 2**leaf.bits
+    count = 1 << leaf.bits
     least = 0 if leaf.unsigned else -count // 2
     return least <= rounded < least + count
 
