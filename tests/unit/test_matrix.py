@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import contextvars
 import itertools
 import re
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from dbt.config.renderer import ProfileRenderer
+from dbt_common.context import set_invocation_context
 from packaging.requirements import Requirement
 
 from dbt.adapters.ducklake.errors import ConfigurationError
@@ -20,7 +24,7 @@ from dbt.adapters.ducklake.spark.session.java import usable_releases
 from tests.matrix.combinations import DBTS, DUCKDBS, JAVAS, NEWEST, PYSPARKS, PYTHONS, Combination, combinations, pysparks
 from tests.matrix.environments import reason
 from tests.matrix.table import table
-from tests.matrix.trial import Outcome, Result, TrialError, run
+from tests.matrix.trial import PROJECT, Outcome, Result, TrialError, environment_variables, run
 
 ROOT = Path(__file__).parents[2]
 SLEEPING = "sleep 77.25 & echo started; wait"
@@ -60,6 +64,22 @@ def test_the_extra_brings_only_a_tested_duckdb() -> None:
     assert tested in DUCKDBS
     for package in ("duckdb", "duckdb-extension-httpfs"):
         assert [each for each in (tested, untested, f"{untested}.9") if each in allowed[package]] == [tested]
+
+
+def rendered_profile(variables: dict[str, str]) -> dict[str, Any]:
+    """Return the project's profile as dbt renders it with these environment variables, which stay in this context."""
+    set_invocation_context(variables)
+    rendered: dict[str, Any] = ProfileRenderer().render_data(yaml.safe_load((PROJECT / "profiles.yml").read_text(encoding="utf-8")))
+    return rendered
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_dbt_can_read_the_profile(encrypted: bool, tmp_path: Path) -> None:
+    combination = Combination("4.3", 21, "3.11", duckdb="1.5.5", encrypted=encrypted)
+    variables = environment_variables(combination, tmp_path, tmp_path, tmp_path)
+    profile = contextvars.copy_context().run(rendered_profile, variables)["matrix"]["outputs"]["dev"]
+    assert profile["path"] == f"ducklake:{combination.catalog}:lake.{combination.catalog}"
+    assert profile["encrypted"] is encrypted
 
 
 def test_the_nightly_run_has_each_python_and_runs_on_the_tested_one() -> None:
