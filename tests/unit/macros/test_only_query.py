@@ -19,7 +19,7 @@ def test_a_second_statement_is_an_error() -> None:
         DuckLakeAdapter.only_query(None, "select 1 as a; select 2 as b")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("macro", ["create_lake_table_as", "ducklake__create_temporary_view", "ducklake__create_view_as"])
+@pytest.mark.parametrize("macro", ["ducklake__create_lake_table_as", "ducklake__create_temporary_view", "ducklake__create_view_as"])
 def test_each_macro_that_creates_a_relation_of_a_query_checks_it(macro: str, macros: Macros) -> None:
     getattr(macros, macro)(relation("t"), "select 1; select 2")
     assert ("only_query", "select 1; select 2") in macros.adapter.calls

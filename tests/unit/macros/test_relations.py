@@ -152,11 +152,11 @@ def test_a_schema_is_created_and_is_dropped_with_its_relations(macros: Macros) -
 
 
 def test_a_changed_layout_is_applied_unless_the_config_keeps_it(macros: Macros) -> None:
-    macros.apply_layout(TABLE)
+    macros.ducklake__apply_layout(TABLE)
     assert [call[0] for call in macros.adapter.calls] == ["layout_actions"]
 
     macros.config["incremental_apply_config_changes"] = False
-    macros.apply_layout(TABLE)
+    macros.ducklake__apply_layout(TABLE)
     assert [call[0] for call in macros.adapter.calls] == ["layout_actions"]
 
 
@@ -176,7 +176,7 @@ def test_the_commit_message_of_a_model_is_rendered(macros: Macros) -> None:
     macros.context["render"] = lambda text: text.replace("{{ this }}", "orders")
     macros.config.update(commit_message="built {{ this }}", commit_author="me", commit_extra_info={"of": "{{ this }}", "n": 1})
 
-    macros.begin_snapshot()
+    macros.ducklake__begin_snapshot()
 
     assert macros.adapter.calls == [("begin_transaction", "built orders", "me", {"of": "orders", "n": 1})]
 

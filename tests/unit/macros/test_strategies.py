@@ -63,14 +63,14 @@ def test_merge_by_several_keys_and_predicates(macros: Macros) -> None:
 
 @pytest.mark.parametrize("name", ["incremental_predicates", "predicates"])
 def test_predicates_are_a_condition_or_a_list_of_them(macros: Macros, name: str) -> None:
-    assert macros.incremental_predicates() is None
+    assert macros.ducklake__incremental_predicates() is None
     for given, expected in (("a > 0", ["a > 0"]), (["a > 0", "b = 1"], ["a > 0", "b = 1"])):
         macros.config[name] = given
-        assert macros.incremental_predicates() == expected
+        assert macros.ducklake__incremental_predicates() == expected
     for wrong in (5, True, ["a > 0", 5], {"a": 0}):
         macros.config[name] = wrong
         with pytest.raises(CompilationError, match=f"the config {name} must be a condition or a list of conditions; it is "):
-            macros.incremental_predicates()
+            macros.ducklake__incremental_predicates()
 
 
 def test_null_keys_match_only_under_the_behavior_flag(macros: Macros) -> None:
@@ -82,7 +82,7 @@ def test_null_keys_match_only_under_the_behavior_flag(macros: Macros) -> None:
 
 
 def test_a_key_in_double_quotes_is_a_column_everywhere(macros: Macros) -> None:
-    assert macros.key_columns(['"id"', "region", '"a" || "b"']) == ["`id`", "region", '"a" || "b"']
+    assert macros.ducklake__key_columns(['"id"', "region", '"a" || "b"']) == ["`id`", "region", '"a" || "b"']
     macros.config.update(merge_update_columns_default_rule="coalesce")
     sql = macros.get_incremental_merge_sql(arguments(macros, unique_key='"id"'))
     assert "`id` = DBT_INTERNAL_SOURCE.`id`" in sql, "the default rule does not apply to keys"
@@ -245,7 +245,7 @@ def test_tmp_relation_type_determines_how_the_source_is_stored(macros: Macros) -
     def after(kind: str | None, *names: str) -> int:
         macros.adapter.calls.clear()
         macros.config["tmp_relation_type"] = kind
-        macros.keep_source_if_configured(given["temp_relation"])
+        macros.ducklake__keep_source_if_configured(given["temp_relation"])
         for name in names:
             getattr(macros, f"get_incremental_{name}_sql")(given)
         return macros.adapter.calls.count(kept)
@@ -264,7 +264,7 @@ def test_tmp_relation_type_determines_how_the_source_is_stored(macros: Macros) -
 def test_buckets_of_clustered_by_are_not_partitions_to_overwrite(macros: Macros) -> None:
     macros.config.update(partition_by="region", clustered_by="id", buckets=8)
 
-    assert macros.partitioned_by_clause() == "partitioned by (region, bucket(8, id))"
+    assert macros.ducklake__partitioned_by_clause() == "partitioned by (region, bucket(8, id))"
     assert "partition (region) (" in macros.get_incremental_insert_overwrite_sql(arguments(macros))
 
 

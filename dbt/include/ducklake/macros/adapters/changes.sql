@@ -10,13 +10,13 @@
   {%- if model.resource_type == 'unit_test' -%}
     {{ return('(select *, \'insert\' as _change_type, cast(0 as bigint) as _snapshot_id from ' ~ relation ~ ')') }}
   {%- endif -%}
-  {%- do require_input_of_changes(relation) -%}
+  {%- do ducklake__require_input_of_changes(relation) -%}
   {%- set arguments = [] -%}
   {%- for part in [relation.database or target.database, relation.schema, relation.identifier] -%}
     {%- do arguments.append(ducklake_literal(part)) -%}
   {%- endfor -%}
   {%- do arguments.append('model => ' ~ ducklake_literal([this.database, this.schema, this.identifier])) -%}
-  {%- set by_key = config.get('incremental_strategy') == 'changes' and key_columns(config.get('unique_key')) | length > 0 -%}
+  {%- set by_key = config.get('incremental_strategy') == 'changes' and ducklake__key_columns(config.get('unique_key')) | length > 0 -%}
   {%- if not is_incremental() -%}
     {%- do arguments.append('full_build => true') -%}
   {%- elif old_versions or (by_key and old_versions is none) -%}
@@ -31,7 +31,7 @@
 
 
 {# Refuses ducklake_changes outside of incremental models, with microbatch, and for an input that is not a table of a lake. #}
-{% macro require_input_of_changes(relation) %}
+{% macro ducklake__require_input_of_changes(relation) %}
   {%- if model.resource_type != 'model' or model.config.materialized != 'incremental' -%}
     {%- do exceptions.raise_compiler_error(
       'ducklake_changes(' ~ relation ~ ') works in incremental models only, because their table stores the snapshot up to which '
@@ -66,7 +66,7 @@
   {%- if flags.FULL_REFRESH and wanted is none or wanted -%}
     {% do return(true) %}
   {%- endif -%}
-  {%- set reason = reason_for_full_build() -%}
+  {%- set reason = ducklake__reason_for_full_build() -%}
   {%- if reason and wanted is not none -%}
     {%- do exceptions.raise_compiler_error(
       this ~ ' must be built from all rows, because ' ~ reason ~ ', and its config full_refresh is false; set it to true for one run'
@@ -77,7 +77,7 @@
 
 
 {# Returns why an incremental model must be built from all rows; none if it need not be. #}
-{% macro reason_for_full_build() %}
+{% macro ducklake__reason_for_full_build() %}
   {%- if not execute or model.resource_type != 'model' or model.config.materialized != 'incremental' -%}
     {% do return(none) %}
   {%- endif -%}
@@ -93,7 +93,7 @@
   Stores up to which snapshot the model has read the changes of its inputs; the materialization calls it before it commits. A Python model
   reads no changes. If `--empty` or `--sample` left out rows, the positions stay as they are.
 #}
-{% macro set_positions(relation, rebuilt) %}
+{% macro ducklake__set_positions(relation, rebuilt) %}
   {%- if not adapter.leaves_out_rows() -%}
     {%- do adapter.set_positions(relation, compiled_code if model.language == 'sql' else '', rebuilt) -%}
   {%- endif -%}

@@ -52,9 +52,9 @@
       alter table {{ relation.render() }} rename column {{ wanted.quoted }} to {{ old.quoted }};
       alter table {{ relation.render() }} add columns ({{ wanted.quoted }} {{ wanted.data_type }})
     {% endcall %}
-    {%- do alter_layout(relation, layout) -%}
+    {%- do ducklake__alter_layout(relation, layout) -%}
     {%- do adapter.convert_column(relation, old, wanted) -%}
-    {%- do alter_layout(relation, adapter.attribute_actions(relation, old, wanted)) -%}
+    {%- do ducklake__alter_layout(relation, adapter.attribute_actions(relation, old, wanted)) -%}
     {%- do alter_relation_add_remove_columns(relation, none, [old]) -%}
   {%- endif -%}
 {% endmacro %}

@@ -6,7 +6,7 @@
     {% endcall %}
   {% endif %}
   {% if for_relation and config.persist_relation_docs() %}
-    {% do alter_layout(relation, adapter.documentation_actions(relation, config.get('tags'), config.get('meta'))) %}
+    {% do ducklake__alter_layout(relation, adapter.documentation_actions(relation, config.get('tags'), config.get('meta'))) %}
   {% endif %}
   {% if for_columns and config.persist_column_docs() and model.columns and not relation.is_view %}
     {% set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list %}
@@ -21,18 +21,18 @@
 
 
 {% macro ducklake__alter_relation_comment(relation, relation_comment) -%}
-  comment on {{ 'view' if relation.is_view else 'table' }} {{ relation.render() }} is {{ sql_text(relation_comment) }}
+  comment on {{ 'view' if relation.is_view else 'table' }} {{ relation.render() }} is {{ ducklake__sql_text(relation_comment) }}
 {%- endmacro %}
 
 
 {% macro ducklake__alter_column_comment(relation, column_dict) -%}
   {%- for name, column in column_dict.items() if column.description -%}
-    alter table {{ relation.render() }} alter column {{ adapter.quote(name) }} comment {{ sql_text(column.description) }};
+    alter table {{ relation.render() }} alter column {{ adapter.quote(name) }} comment {{ ducklake__sql_text(column.description) }};
   {% endfor -%}
 {%- endmacro %}
 
 
 {# A string as a literal of Spark SQL. #}
-{% macro sql_text(text) -%}
+{% macro ducklake__sql_text(text) -%}
   '{{ text | replace("\\", "\\\\") | replace("'", "\\'") }}'
 {%- endmacro %}

@@ -2,7 +2,7 @@
   A Python model runs in dbt's process, where `session` and `spark` are this node's session. Its result becomes a temporary view, which the
   next SQL statement reads, so that SQL and Python models are written the same way.
 #}
-{% macro register_python_result(compiled_code, relation) %}
+{% macro ducklake__register_python_result(compiled_code, relation) %}
 {#- The text begins on a new line, because macros that call this one may be indented. #}
 {{ compiled_code }}
 

@@ -4,16 +4,16 @@
 #}
 {% macro ducklake__create_table_as(temporary, relation, compiled_code, language='sql') -%}
   {%- if language == 'python' -%}
-    {{ register_python_result(compiled_code, relation) }}
+    {{ ducklake__register_python_result(compiled_code, relation) }}
   {%- elif temporary -%}
     {{ create_temporary_view(relation, compiled_code) }}
   {%- else -%}
-    {{ create_lake_table_as(relation, compiled_code) }}
+    {{ ducklake__create_lake_table_as(relation, compiled_code) }}
   {%- endif -%}
 {%- endmacro %}
 
 
-{% macro create_lake_table_as(relation, compiled_code) -%}
+{% macro ducklake__create_lake_table_as(relation, compiled_code) -%}
   {%- do adapter.only_query(compiled_code) -%}
   {%- set contract = config.get('contract') -%}
   {%- set sql_header = config.get('sql_header', none) -%}
@@ -24,23 +24,23 @@
     {{ get_table_columns_and_constraints() }}
     {%- set compiled_code = get_select_subquery(compiled_code) -%}
   {%- endif %}
-  {{ partitioned_by_clause() }}
-  {{ sorted_by_clause() }}
+  {{ ducklake__partitioned_by_clause() }}
+  {{ ducklake__sorted_by_clause() }}
   {{ options_clause() }}
   as
   {{ compiled_code }}
 {%- endmacro %}
 
 
-{% macro partitioned_by_clause() -%}
-  {%- set keys = partition_keys() -%}
+{% macro ducklake__partitioned_by_clause() -%}
+  {%- set keys = ducklake__partition_keys() -%}
   {%- if keys %}partitioned by ({{ keys | join(', ') }}){% endif -%}
 {%- endmacro %}
 
 
 {# The config `sorted_by`: a column or an expression with its direction, such as `created_at desc`, or a list of them. #}
-{% macro sorted_by_clause() -%}
-  {%- set keys = configured_layout().sorted_by -%}
+{% macro ducklake__sorted_by_clause() -%}
+  {%- set keys = ducklake__configured_layout().sorted_by -%}
   {%- if keys %}sorted by ({{ keys | join(', ') }}){% endif -%}
 {%- endmacro %}
 
@@ -50,7 +50,7 @@
   lists the parts of the layout that configs have set.
 #}
 {% macro options_clause() -%}
-  {%- set given = configured_layout().with_record -%}
+  {%- set given = ducklake__configured_layout().with_record -%}
   {%- if given %}tblproperties (
     {%- for key, value in given.items() -%}
       '{{ dbt.escape_single_quotes(key | string) }}' = '{{ dbt.escape_single_quotes(value | string) }}'{{ ', ' if not loop.last }}
@@ -60,8 +60,8 @@
 
 
 {# The config `partitioned_by`: a column or an expression such as day(created_at), or a list of them; then the buckets of `clustered_by`. #}
-{% macro partition_keys() -%}
-  {% do return(configured_layout().partitioned_by | list) %}
+{% macro ducklake__partition_keys() -%}
+  {% do return(ducklake__configured_layout().partitioned_by | list) %}
 {%- endmacro %}
 
 

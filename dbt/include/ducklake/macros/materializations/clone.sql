@@ -29,11 +29,11 @@
   {%- endif -%}
 
   {%- set target_relation = this.incorporate(type='table') -%}
-  {% do begin_snapshot() %}
-  {% do drop_if_of_other_type(existing_relation, 'table') %}
+  {% do ducklake__begin_snapshot() %}
+  {% do ducklake__drop_if_of_other_type(existing_relation, 'table') %}
   {%- if config.get('clone_as') != 'shared' -%}
     {#- The statement below sets the layout of the config; a layout that the config no longer has is reset here. -#}
-    {% do undo_removed_layout(target_relation) %}
+    {% do ducklake__undo_removed_layout(target_relation) %}
   {%- endif -%}
   {% call statement('main') -%}
     {{ create_or_replace_clone(target_relation, defer_relation) }}
@@ -58,14 +58,14 @@
 
 {% macro ducklake__create_or_replace_clone(this_relation, defer_relation) -%}
   {%- if config.get('clone_as') == 'shared' -%}
-    {{ shared_clone(this_relation, defer_relation) }}
+    {{ ducklake__shared_clone(this_relation, defer_relation) }}
   {%- else -%}
-    {{ create_lake_table_as(this_relation, 'select * from ' ~ defer_relation.render()) }}
+    {{ ducklake__create_lake_table_as(this_relation, 'select * from ' ~ defer_relation.render()) }}
   {%- endif -%}
 {%- endmacro %}
 
 
-{% macro shared_clone(this_relation, defer_relation) -%}
+{% macro ducklake__shared_clone(this_relation, defer_relation) -%}
   {%- if api.Column.fold(this_relation.database) != api.Column.fold(defer_relation.database) -%}
     {%- set problem = 'clone_as is shared, but ' ~ this_relation.render() ~ ' and ' ~ defer_relation.render() ~ ' are in different lakes' -%}
     {% do exceptions.raise_compiler_error(problem ~ ", which cannot share files; set clone_as to 'table' or 'view'") %}

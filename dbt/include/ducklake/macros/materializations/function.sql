@@ -14,7 +14,7 @@
   {%- set build_sql = find_macro(this.get_function_macro_name(this.get_function_config(model)), 'dbt')(target_relation) -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {% do begin_snapshot() %}
+  {% do ducklake__begin_snapshot() %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% call statement('main') -%}
@@ -35,7 +35,7 @@
   create or replace function {{ target_relation.render() }} ({{ formatted_scalar_function_args_sql() }})
   returns {{ api.Column.translate_type(model.returns.data_type) }}
   {{ scalar_function_volatility_sql() }}
-  {{ function_comment() }}
+  {{ ducklake__function_comment() }}
   return
   {{ model.compiled_code }}
 {% endmacro %}
@@ -62,6 +62,6 @@
 {% endmacro %}
 
 
-{% macro function_comment() %}
-  {%- if config.persist_relation_docs() and model.description -%}comment {{ sql_text(model.description) }}{%- endif -%}
+{% macro ducklake__function_comment() %}
+  {%- if config.persist_relation_docs() and model.description -%}comment {{ ducklake__sql_text(model.description) }}{%- endif -%}
 {% endmacro %}

@@ -11,14 +11,14 @@
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
   {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
   {%- set query = compiled_code -%}
-  {%- do source_kind() -%}
+  {%- do ducklake__source_kind() -%}
   {%- if strategy in ('merge', 'default', 'changes') -%}
-    {%- do adapter.check_merge_configs(merge_configs(), key_columns(config.get('unique_key')), model.config | list, strategy) -%}
+    {%- do adapter.check_merge_configs(ducklake__merge_configs(), ducklake__key_columns(config.get('unique_key')), model.config | list, strategy) -%}
   {%- endif -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {% do begin_snapshot() %}
-  {% do require_first_build(existing_relation, target_relation) %}
+  {% do ducklake__begin_snapshot() %}
+  {% do ducklake__require_first_build(existing_relation, target_relation) %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% if model.language == 'python' %}
@@ -28,12 +28,12 @@
     {% set query = 'select * from ' ~ source_relation %}
   {% endif %}
   {% if strategy == 'changes' %}
-    {% set query = new_rows_of_changes(target_relation) %}
+    {% set query = ducklake__new_rows_of_changes(target_relation) %}
   {% endif %}
 
   {% if rebuild %}
-    {% do drop_if_of_other_type(existing_relation, 'table') %}
-    {% do undo_removed_layout(target_relation) %}
+    {% do ducklake__drop_if_of_other_type(existing_relation, 'table') %}
+    {% do ducklake__undo_removed_layout(target_relation) %}
     {% set build_sql = get_create_table_as_sql(False, target_relation, query) %}
   {% else %}
     {% if model.language == 'sql' %}
@@ -41,22 +41,22 @@
         {{ get_create_table_as_sql(True, source_relation, query) }}
       {%- endcall %}
     {% endif %}
-    {% do apply_layout(target_relation, resets_only=true) %}
-    {% set arguments = incremental_arguments(source_relation, existing_relation, target_relation) %}
-    {% do apply_layout(target_relation) %}
-    {% do keep_source_if_configured(source_relation) %}
+    {% do ducklake__apply_layout(target_relation, resets_only=true) %}
+    {% set arguments = ducklake__incremental_arguments(source_relation, existing_relation, target_relation) %}
+    {% do ducklake__apply_layout(target_relation) %}
+    {% do ducklake__keep_source_if_configured(source_relation) %}
     {% set build_sql = strategy_macro(arguments) %}
   {% endif %}
 
   {% call statement('main' if model.language == 'sql' else 'build') -%}
     {{ build_sql }}
   {%- endcall %}
-  {% do answer_for_python('build') %}
+  {% do ducklake__answer_for_python('build') %}
   {% if rebuild and strategy in ('merge', 'delete+insert', 'changes', 'default') %}
-    {% do adapter.check_unique_key(target_relation, key_columns(config.get('unique_key'))) %}
+    {% do adapter.check_unique_key(target_relation, ducklake__key_columns(config.get('unique_key'))) %}
   {% endif %}
 
-  {% do set_positions(target_relation, rebuild) %}
+  {% do ducklake__set_positions(target_relation, rebuild) %}
   {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
   {% do persist_docs(target_relation, model) %}
 
@@ -70,7 +70,7 @@
 
 
 {# The argument of every strategy macro, as dbt documents it. This also applies the schema changes to the target. #}
-{% macro incremental_arguments(source_relation, existing_relation, target_relation) %}
+{% macro ducklake__incremental_arguments(source_relation, existing_relation, target_relation) %}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set contract = config.get('contract') -%}
   {%- if not (contract and contract.enforced) -%}
@@ -82,13 +82,13 @@
     'temp_relation': source_relation,
     'unique_key': config.get('unique_key'),
     'dest_columns': dest_columns or adapter.get_columns_in_relation(existing_relation),
-    'incremental_predicates': incremental_predicates()
+    'incremental_predicates': ducklake__incremental_predicates()
   }) %}
 {% endmacro %}
 
 
 {# The conditions of `incremental_predicates`, or of its old name: a list, or none. #}
-{% macro incremental_predicates() %}
+{% macro ducklake__incremental_predicates() %}
   {%- set old = config.get('predicates', none) -%}
   {%- set name, given = ('predicates', old) if old else ('incremental_predicates', config.get('incremental_predicates', none)) -%}
   {%- set conditions = [given] if given is string else given -%}

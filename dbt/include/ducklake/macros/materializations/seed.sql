@@ -15,18 +15,18 @@
   {% endif %}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {% do begin_snapshot() %}
+  {% do ducklake__begin_snapshot() %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% set rebuild = existing_relation is none or should_full_refresh() %}
   {% set column_types, quote_columns = config.get('column_types') or {}, config.get('quote_columns') %}
-  {% if rebuild and configured_layout().names %}
+  {% if rebuild and ducklake__configured_layout().names %}
     {% do adapter.create_seed_table(target_relation, agate_table, column_types, quote_columns) %}
   {% endif %}
   {% if rebuild %}
-    {% do alter_layout(target_relation, adapter.layout_actions(target_relation, configured_layout())) %}
+    {% do ducklake__alter_layout(target_relation, adapter.layout_actions(target_relation, ducklake__configured_layout())) %}
   {% else %}
-    {% do apply_layout(target_relation) %}
+    {% do ducklake__apply_layout(target_relation) %}
   {% endif %}
   {% set response = adapter.load_seed(target_relation, agate_table, column_types, quote_columns, rebuild) %}
   {% do store_result('main', response=response, agate_table=none) %}

@@ -12,23 +12,23 @@
   {%- endif -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {% do begin_snapshot() %}
-  {% do require_first_build(target_relation if target_relation_exists else none, target_relation) %}
+  {% do ducklake__begin_snapshot() %}
+  {% do ducklake__require_first_build(target_relation if target_relation_exists else none, target_relation) %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% set strategy_macro = strategy_dispatch(config.get('strategy')) %}
   {% set strategy = strategy_macro(model, 'snapshotted_data', 'source_data', model['config'], target_relation_exists) %}
-  {% do strategy.update({'unique_key': snapshot_key(strategy.unique_key)}) %}
+  {% do strategy.update({'unique_key': ducklake__snapshot_key(strategy.unique_key)}) %}
 
   {% if target_relation_exists %}
     {% set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
     {% do adapter.assert_valid_snapshot_target_given_strategy(target_relation, names, strategy) %}
-    {% do fit_structs(strategy, sql, target_relation) %}
+    {% do ducklake__fit_structs(strategy, sql, target_relation) %}
     {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
     {% set final_sql = snapshot_merge_sql(
-      target=target_relation, source=staging_relation, insert_cols=fit_snapshot_target(strategy, staging_relation, target_relation)
+      target=target_relation, source=staging_relation, insert_cols=ducklake__fit_snapshot_target(strategy, staging_relation, target_relation)
     ) %}
-    {% do apply_layout(target_relation) %}
+    {% do ducklake__apply_layout(target_relation) %}
   {% else %}
     {% set final_sql = create_table_as(False, target_relation, build_snapshot_table(strategy, sql)) %}
   {% endif %}
@@ -36,7 +36,7 @@
   {% call statement('main') -%}
     {{ final_sql }}
   {%- endcall %}
-  {% do warn_of_time_type(staging_relation or target_relation) %}
+  {% do ducklake__warn_of_time_type(staging_relation or target_relation) %}
 
   {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
   {% do persist_docs(target_relation, model) %}
@@ -54,8 +54,8 @@
 
 
 {# The config `unique_key` with backquotes for double quotes. #}
-{% macro snapshot_key(unique_key) %}
-  {%- set keys = key_columns(unique_key) -%}
+{% macro ducklake__snapshot_key(unique_key) %}
+  {%- set keys = ducklake__key_columns(unique_key) -%}
   {% do return(keys[0] if unique_key is string else keys) %}
 {% endmacro %}
 
@@ -64,7 +64,7 @@
   Warns, like dbt's `check_time_data_types`, if `updated_at` has another type than the time of the snapshot. It looks at the columns of the
   relation, which are known; dbt's macro would have Spark analyze the whole staging query again.
 #}
-{% macro warn_of_time_type(relation) %}
+{% macro ducklake__warn_of_time_type(relation) %}
   {%- for column in adapter.get_columns_in_relation(relation) if column.name | lower == 'dbt_updated_at' -%}
     {%- set expected = get_snapshot_get_time_data_type() -%}
     {%- if column.dtype != expected -%}
@@ -78,7 +78,7 @@
   Adds new fields of structs in the query to the snapshot. The staging query needs them, because it compares the structs of the query with
   those of the snapshot. For `hard_deletes: new_record` it also combines the rows of both by UNION, which matches fields by position.
 #}
-{% macro fit_structs(strategy, sql, target_relation) %}
+{% macro ducklake__fit_structs(strategy, sql, target_relation) %}
   {%- set structs = {} -%}
   {%- for column in adapter.get_columns_in_relation(target_relation) if 'struct<' in column.data_type -%}
     {%- do structs.update({api.Column.fold(column.name): column}) -%}
@@ -103,9 +103,9 @@
 
 
 {# Adds new columns of the source to the snapshot, and returns the quoted names of all columns to insert. #}
-{% macro fit_snapshot_target(strategy, staging_relation, target_relation) %}
+{% macro ducklake__fit_snapshot_target(strategy, staging_relation, target_relation) %}
   {%- do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) -%}
-  {%- set helper_columns = ['dbt_change_type'] + unique_key_aliases(strategy.unique_key) -%}
+  {%- set helper_columns = ['dbt_change_type'] + ducklake__unique_key_aliases(strategy.unique_key) -%}
   {%- set known, missing, names = [], [], [] -%}
   {%- for column in adapter.get_columns_in_relation(target_relation) -%}
     {%- do known.append(api.Column.fold(column.name)) -%}

@@ -1,7 +1,7 @@
 {# dbt calls it with the `unique_key` as it is configured, possibly in double quotes. #}
 {% macro ducklake__snapshot_hash_arguments(args) -%}
   md5(
-    {%- for arg in key_columns(args) -%}
+    {%- for arg in ducklake__key_columns(args) -%}
     coalesce(cast({{ arg }} as string), ''){{ " || '|' || " if not loop.last }}
     {%- endfor -%}
   )

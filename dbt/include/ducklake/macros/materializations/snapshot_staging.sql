@@ -31,7 +31,7 @@
   select
     if(dbt_change = 'deletion record', 'insert', dbt_change) as dbt_change_type,
     {%- if new_record %}
-    {{ columns_of_snapshot_records(strategy, source_sql, target_relation) }},
+    {{ ducklake__columns_of_snapshot_records(strategy, source_sql, target_relation) }},
     {%- else %}
     source_data.* except (
       {{ names.dbt_updated_at }}, {{ names.dbt_valid_from }}, {{ names.dbt_valid_to }}, {{ names.dbt_scd_id }}, dbt_in_source
@@ -68,7 +68,7 @@
   from source_data
   {{ 'full' if finds_deletions else 'left' }} outer join snapshotted_data
     on {{ unique_key_join_on(strategy.unique_key, 'snapshotted_data', 'source_data') }}
-  lateral view explode({{ snapshot_changes_of_pair(strategy, names) }}) changes as dbt_change
+  lateral view explode({{ ducklake__snapshot_changes_of_pair(strategy, names) }}) changes as dbt_change
 {%- endmacro %}
 
 
@@ -76,7 +76,7 @@
   Returns the array of the changes that a row of the query and a current version, or one of both alone, stand for. A row that `--empty` or
   `--sample` leaves out is not a deleted one.
 #}
-{% macro snapshot_changes_of_pair(strategy, names) -%}
+{% macro ducklake__snapshot_changes_of_pair(strategy, names) -%}
   {%- set new_record = strategy.hard_deletes == 'new_record' -%}
   {%- set is_deleted = 'snapshotted_data.' ~ names.dbt_is_deleted ~ " = 'True'" -%}
   {%- set changed = '(' ~ strategy.row_changed ~ (' or ' ~ is_deleted if new_record) ~ ')' -%}
@@ -102,14 +102,14 @@
 
 
 {# Returns the columns of the query and its keys. The record of a deletion takes them from the last version, if that has them. #}
-{% macro columns_of_snapshot_records(strategy, source_sql, target_relation) -%}
+{% macro ducklake__columns_of_snapshot_records(strategy, source_sql, target_relation) -%}
   {%- set known = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
   {%- set columns = [] -%}
   {%- for name in get_columns_in_query(source_sql) -%}
     {%- set column = adapter.quote(name) -%}
     {%- do columns.append((column, name in known)) -%}
   {%- endfor -%}
-  {%- for alias in unique_key_aliases(strategy.unique_key) -%}
+  {%- for alias in ducklake__unique_key_aliases(strategy.unique_key) -%}
     {%- do columns.append((alias, true)) -%}
   {%- endfor -%}
   {%- for column, in_snapshot in columns -%}
@@ -124,7 +124,7 @@
 
 
 {# Returns the names that dbt's `unique_key_fields` gives to the keys. #}
-{% macro unique_key_aliases(unique_key) %}
+{% macro ducklake__unique_key_aliases(unique_key) %}
   {%- set aliases = [] -%}
   {%- if unique_key | is_list -%}
     {%- for key in unique_key -%}

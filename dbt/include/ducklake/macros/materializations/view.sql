@@ -4,10 +4,10 @@
   {%- set target_relation = this.incorporate(type='view') -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {% do begin_snapshot() %}
+  {% do ducklake__begin_snapshot() %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
-  {% do drop_if_of_other_type(existing_relation, 'view') %}
+  {% do ducklake__drop_if_of_other_type(existing_relation, 'view') %}
   {% call statement('main') -%}
     {{ get_create_view_as_sql(target_relation, sql) }}
   {%- endcall %}

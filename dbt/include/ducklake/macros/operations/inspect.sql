@@ -82,7 +82,7 @@
 {# dbt run-operation ducklake_list_files --args '{table_name: orders}' #}
 {% macro ducklake_list_files(table_name, schema=none, snapshot_version=none, snapshot_time=none, database=none) %}
   {%- set at = {'snapshot_version': snapshot_version, 'snapshot_time': snapshot_time} -%}
-  {{ return(ducklake_call('list_files', dict(_ducklake_place(table_name, schema), **at), database)) }}
+  {{ return(ducklake_call('list_files', dict(ducklake__place(table_name, schema), **at), database)) }}
 {% endmacro %}
 
 

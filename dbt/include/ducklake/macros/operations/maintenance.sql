@@ -19,13 +19,13 @@
 {# dbt run-operation ducklake_merge_adjacent_files --args '{table_name: orders}' #}
 {% macro ducklake_merge_adjacent_files(table_name=none, schema=none, min_file_size=none, max_file_size=none, max_compacted_files=none, database=none) %}
   {%- set sizes = {'min_file_size': min_file_size, 'max_file_size': max_file_size, 'max_compacted_files': max_compacted_files} -%}
-  {{ return(ducklake_call('merge_adjacent_files', dict(_ducklake_place(table_name, schema), **sizes), database)) }}
+  {{ return(ducklake_call('merge_adjacent_files', dict(ducklake__place(table_name, schema), **sizes), database)) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_rewrite_data_files --args '{delete_threshold: 0.5}' #}
 {% macro ducklake_rewrite_data_files(table_name=none, schema=none, delete_threshold=none, database=none) %}
-  {{ return(ducklake_call('rewrite_data_files', dict(_ducklake_place(table_name, schema), delete_threshold=delete_threshold), database)) }}
+  {{ return(ducklake_call('rewrite_data_files', dict(ducklake__place(table_name, schema), delete_threshold=delete_threshold), database)) }}
 {% endmacro %}
 
 
@@ -51,7 +51,7 @@
 {# dbt run-operation ducklake_rollback --args '{version: 5, table_name: orders}': restore an earlier state as one new snapshot. #}
 {% macro ducklake_rollback(version=none, timestamp=none, table_name=none, schema=none, dry_run=none, database=none) %}
   {%- set snapshot = {'version': version, 'timestamp': timestamp, 'dry_run': dry_run} -%}
-  {{ return(ducklake_call('rollback', dict(_ducklake_place(table_name, schema), **snapshot), database)) }}
+  {{ return(ducklake_call('rollback', dict(ducklake__place(table_name, schema), **snapshot), database)) }}
 {% endmacro %}
 
 
@@ -61,6 +61,6 @@
 {% endmacro %}
 
 
-{% macro _ducklake_place(table_name, schema) %}
+{% macro ducklake__place(table_name, schema) %}
   {{ return({'table_name': table_name, 'schema': schema or (target.schema if table_name else none)}) }}
 {% endmacro %}

@@ -2,7 +2,7 @@
 
 {# dbt run-operation ducklake_set_option --args '{key: target_file_size, value: 256MB, table_name: orders}' #}
 {% macro ducklake_set_option(key, value, schema=none, table_name=none, database=none) %}
-  {{ return(ducklake_call('set_option', dict({'key': key, 'value': value}, **_ducklake_place(table_name, schema)), database)) }}
+  {{ return(ducklake_call('set_option', dict({'key': key, 'value': value}, **ducklake__place(table_name, schema)), database)) }}
 {% endmacro %}
 
 
@@ -61,7 +61,7 @@
 {% macro ducklake_clone(
   table_name=none, schema=none, into=none, version=none, timestamp=none, replace=none, database=none, table=none
 ) %}
-  {%- set source = _ducklake_place(table_name or table, schema) -%}
+  {%- set source = ducklake__place(table_name or table, schema) -%}
   {%- do ducklake_require('ducklake_clone', {'table_name or schema': source.schema, 'into': into}) -%}
   {%- set clone = {'into': into, 'version': version, 'timestamp': timestamp, 'replace': replace} -%}
   {{ return(ducklake_call('clone', dict(source, **clone), database)) }}

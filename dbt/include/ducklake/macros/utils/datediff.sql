@@ -3,7 +3,7 @@
   own datediff counts whole elapsed parts. Weeks begin on Sunday.
 #}
 {% macro ducklake__datediff(first_date, second_date, datepart) -%}
-  ({{ boundaries_before(second_date, datepart | lower) }} - {{ boundaries_before(first_date, datepart | lower) }})
+  ({{ ducklake__boundaries_before(second_date, datepart | lower) }} - {{ ducklake__boundaries_before(first_date, datepart | lower) }})
 {%- endmacro %}
 
 
@@ -11,7 +11,7 @@
   The number of boundaries between a fixed timestamp and `value`, which may be a date, a timestamp or a string. Days and smaller parts are
   those of the clock in the session's time zone, where an hour need not begin at a whole hour of UTC.
 #}
-{% macro boundaries_before(value, datepart) -%}
+{% macro ducklake__boundaries_before(value, datepart) -%}
   {%- set date = 'cast(' ~ value ~ ' as date)' -%}
   {%- if datepart == 'year' -%}
     year({{ date }})
@@ -24,15 +24,15 @@
   {%- elif datepart == 'day' -%}
     unix_date({{ date }})
   {%- elif datepart == 'hour' -%}
-    {{ clock_boundaries(value, '/ 3600') }}
+    {{ ducklake__clock_boundaries(value, '/ 3600') }}
   {%- elif datepart == 'minute' -%}
-    {{ clock_boundaries(value, '/ 60') }}
+    {{ ducklake__clock_boundaries(value, '/ 60') }}
   {%- elif datepart == 'second' -%}
-    {{ clock_boundaries(value, '') }}
+    {{ ducklake__clock_boundaries(value, '') }}
   {%- elif datepart == 'millisecond' -%}
-    {{ clock_boundaries(value, '* 1000') }}
+    {{ ducklake__clock_boundaries(value, '* 1000') }}
   {%- elif datepart == 'microsecond' -%}
-    {{ clock_boundaries(value, '* 1000000') }}
+    {{ ducklake__clock_boundaries(value, '* 1000000') }}
   {%- else -%}
     {{ exceptions.raise_compiler_error("datediff does not support the part '" ~ datepart ~ "'; it supports year, quarter, month, week, day, hour, minute, second, millisecond and microsecond") }}
   {%- endif -%}
@@ -40,7 +40,7 @@
 
 
 {# The seconds from 1970 to `value` by the clock, times or divided by a number, and rounded down. The clock has no time zone; a string may. #}
-{% macro clock_boundaries(value, factor) -%}
+{% macro ducklake__clock_boundaries(value, factor) -%}
   {%- set zoned = 'cast(cast(' ~ value ~ ' as timestamp) as timestamp_ntz)' -%}
   {%- set clock = 'if(typeof(' ~ value ~ ") like 'string%', " ~ zoned ~ ', cast(' ~ value ~ ' as timestamp_ntz))' -%}
   {%- set seconds = 'cast(cast(' ~ clock ~ " - timestamp_ntz '1970-01-01 00:00:00' as interval second) as decimal(20, 6))" -%}

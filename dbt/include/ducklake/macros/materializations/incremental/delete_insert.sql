@@ -3,8 +3,8 @@
   two statements read it.
 #}
 {% macro ducklake__get_incremental_delete_insert_sql(arg_dict) %}
-  {% if key_columns(arg_dict['unique_key']) %}
-    {% do keep_source(arg_dict['temp_relation'], 'delete+insert') %}
+  {% if ducklake__key_columns(arg_dict['unique_key']) %}
+    {% do ducklake__keep_source(arg_dict['temp_relation'], 'delete+insert') %}
   {% endif %}
   {% do return(get_delete_insert_merge_sql(
     arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['unique_key'], arg_dict['dest_columns'], arg_dict['incremental_predicates']
@@ -13,20 +13,20 @@
 
 
 {% macro ducklake__get_delete_insert_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
-  {%- set keys = key_columns(unique_key) -%}
+  {%- set keys = ducklake__key_columns(unique_key) -%}
   {%- if keys %}
   delete from {{ target }} as DBT_INTERNAL_DEST
-  where {{ key_is_in_source(keys, source) }}
+  where {{ ducklake__key_is_in_source(keys, source) }}
     {%- for predicate in incremental_predicates or [] %}
     and ({{ predicate }})
     {%- endfor %};
   {%- endif %}
 
-  {{ insert_rows_sql(target, source, dest_columns) }}
+  {{ ducklake__insert_rows_sql(target, source, dest_columns) }}
 {%- endmacro %}
 
 
-{% macro key_is_in_source(keys, source) -%}
+{% macro ducklake__key_is_in_source(keys, source) -%}
   {%- if adapter.behavior.enable_truthy_nulls_equals_macro.no_warn -%}
     exists (
       select 1 from {{ source }} as DBT_INTERNAL_SOURCE

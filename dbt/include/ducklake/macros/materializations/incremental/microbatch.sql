@@ -4,7 +4,7 @@
 #}
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) %}
   {% if adapter.view_reads_table(arg_dict['temp_relation'], arg_dict['target_relation']) %}
-    {% do keep_source(arg_dict['temp_relation'], 'microbatch', 'reads the rows of the model after it has deleted those of the batch') %}
+    {% do ducklake__keep_source(arg_dict['temp_relation'], 'microbatch', 'reads the rows of the model after it has deleted those of the batch') %}
   {% endif %}
   {%- set event_time = config.get('event_time') -%}
   {%- set start = config.get('__dbt_internal_microbatch_event_time_start') -%}
@@ -12,9 +12,9 @@
   {%- set window, kinds = [], {} -%}
   {%- for column in arg_dict['dest_columns'] -%}{%- do kinds.update({column.name | lower: column.data_type}) -%}{%- endfor -%}
   {%- set kind = kinds.get(event_time | replace('`', '') | lower, 'timestamp') -%}
-  {%- do require_time(event_time, kind) -%}
-  {%- if start -%}{%- do window.append(event_time ~ ' >= ' ~ batch_end(start, kind)) -%}{%- endif -%}
-  {%- if end -%}{%- do window.append(event_time ~ ' < ' ~ batch_end(end, kind)) -%}{%- endif -%}
+  {%- do ducklake__require_time(event_time, kind) -%}
+  {%- if start -%}{%- do window.append(event_time ~ ' >= ' ~ ducklake__batch_end(start, kind)) -%}{%- endif -%}
+  {%- if end -%}{%- do window.append(event_time ~ ' < ' ~ ducklake__batch_end(end, kind)) -%}{%- endif -%}
   {%- for predicate in arg_dict['incremental_predicates'] or [] -%}
     {%- do window.append('(' ~ predicate ~ ')') -%}
   {%- endfor -%}
@@ -23,14 +23,14 @@
   delete from {{ arg_dict['target_relation'] }} as DBT_INTERNAL_DEST
   where {{ window | join(' and ') }};
 
-  {{ insert_rows_sql(arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns']) }}
+  {{ ducklake__insert_rows_sql(arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns']) }}
   {%- endset -%}
   {% do return(replace_window) %}
 {% endmacro %}
 
 
 {# Refuses an event time by which batches cannot be told apart: dbt would report success although rows are lost or doubled. #}
-{% macro require_time(event_time, kind) %}
+{% macro ducklake__require_time(event_time, kind) %}
   {%- if kind not in ['timestamp', 'timestamp_ntz', 'date'] -%}
     {%- do exceptions.raise_compiler_error(
       'event_time ' ~ event_time ~ ' is a column of type ' ~ kind ~ ', and the rows of a batch can only be found by a date or timestamp; '
@@ -49,7 +49,7 @@
   An end of a batch as a literal of the type of `event_time`. dbt compares the input with a string, which Spark casts to the type of the column.
   The cast drops the time zone for dates and timestamps without a zone, so these literals have the UTC date and time.
 #}
-{% macro batch_end(time, kind) %}
+{% macro ducklake__batch_end(time, kind) %}
   {%- set text = time | string -%}
   {%- if kind == 'timestamp' -%}
     {% do return("timestamp '" ~ text ~ "'") %}

@@ -13,20 +13,20 @@
   {%- if not predicates -%}
     {%- do exceptions.raise_compiler_error('replace_where needs incremental_predicates, which select the rows of the table to replace') -%}
   {%- endif -%}
-  {% do keep_source(source, 'replace_where') %}
-  {% do refuse_rows_outside(source, predicates) %}
-  {% do return(replace_where_sql(target, source, predicates, arg_dict['dest_columns'])) %}
+  {% do ducklake__keep_source(source, 'replace_where') %}
+  {% do ducklake__refuse_rows_outside(source, predicates) %}
+  {% do return(ducklake__replace_where_sql(target, source, predicates, arg_dict['dest_columns'])) %}
 {% endmacro %}
 
 
-{% macro replace_where_sql(target, source, predicates, dest_columns) -%}
+{% macro ducklake__replace_where_sql(target, source, predicates, dest_columns) -%}
   insert into {{ target }} by name
   replace where ({{ predicates | join(') and (') }})
   select {{ get_quoted_csv(dest_columns | map(attribute='name')) }} from {{ source }}
 {%- endmacro %}
 
 
-{% macro refuse_rows_outside(source, predicates) %}
+{% macro ducklake__refuse_rows_outside(source, predicates) %}
   {% set found = run_query('select count(*) from ' ~ source ~ ' where not coalesce((' ~ predicates | join(') and (') ~ '), false)') %}
   {% if found and found.columns[0].values()[0] > 0 %}
     {% do exceptions.raise_compiler_error(
