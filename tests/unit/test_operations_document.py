@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MACROS = ROOT / "dbt" / "include" / "ducklake" / "macros" / "operations"
-SIGNATURE = re.compile(r"{% macro (ducklake_\w+)\(([^)]*)\) %}")
+SIGNATURE = re.compile(r"{% macro (ducklake_[a-z]\w+)\(([^)]*)\) %}")
 ROW = re.compile(r"^\| `(ducklake_\w+)` \| ([^|]*) \|", re.MULTILINE)
 
 

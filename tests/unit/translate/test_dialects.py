@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+import sqlglot
+from sqlglot import exp
 
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name, Reference
@@ -239,3 +243,26 @@ def test_only_plain_texts_are_cast_to_floating_point_numbers() -> None:
 
 def test_values_without_an_alias_have_no_counterpart() -> None:
     assert to_spark("VALUES (1)") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("with trunc(a) as (select i from t) select x.a from trunc x", "WITH trunc(a) AS (SELECT i FROM t) SELECT x.a FROM trunc AS x"),
+        ("select date_trunc.a from (select i from t) date_trunc(a)", "SELECT date_trunc.a FROM (SELECT i FROM t) AS date_trunc(a)"),
+        ("select trunc(d, 'Y') from t", None),
+        ("select `DATE_FORMAT`(d, 'Y') from t", None),
+    ],
+)
+def test_a_name_that_sqlglot_must_not_know_as_a_function_stays_as_it_is(text: str, expected: str | None) -> None:
+    assert to_duckdb(text) == expected
+
+
+def test_no_class_of_sqlglot_that_may_be_compiled_is_subclassed() -> None:
+    def subclasses(parent: type) -> Iterator[type]:
+        for each in type.__subclasses__(parent):
+            yield each
+            yield from subclasses(each)
+
+    compiled = (sqlglot.Parser, sqlglot.Generator, sqlglot.Tokenizer, exp.Expr)
+    assert [each for parent in compiled for each in subclasses(parent) if each.__module__.startswith("dbt.")] == []

@@ -10,11 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar
 
 import sqlglot
 from sqlglot import Dialect, exp
-from sqlglot.dialects.databricks import Databricks
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -35,6 +33,10 @@ _TYPE = re.compile(r"[A-Z_ ]+(\(\d+(,\d+)?\))?")
 """A type, which DuckDB stores in quotes after the AS of a cast."""
 _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
 """The name of a function that needs no quotes."""
+_OWN_DATE_FUNCTIONS = frozenset({"DATE_FORMAT", "DATE_TRUNC", "TRUNC"})
+"""Spark's functions whose units and patterns stay as written; sqlglot would take `Y` for a year and `yyyyy` for `yyyy` and `y`."""
+_MARK = "\ue000"
+"""Ends the name of a function that sqlglot shall not know. The compiled build, `sqlglot[c]`, forbids a parser of ours without it."""
 _APPROXIMATE = (exp.Upper, exp.Lower, exp.ILike, exp.Cast)
 """Expressions whose rules do not apply to an approximate translation, because they refuse small differences."""
 
@@ -48,6 +50,8 @@ class _Direction:
     read_quote: Callable[[str], str]
     written_quote: Callable[[str], str]
     rules: Rules
+    unparsed: frozenset[str] = frozenset()
+    """Functions that are calls of an unknown function in the tree, in upper case."""
 
 
 class ListsFromOne(DuckDB):
@@ -56,17 +60,8 @@ class ListsFromOne(DuckDB):
     INDEX_OFFSET = 0
 
 
-class _DatesAsWritten(Databricks):
-    """Spark's SQL with the units and patterns of dates as written; sqlglot would take `Y` for a year and `yyyyy` for `yyyy` and `y`."""
-
-    class Parser(Databricks.Parser):  # type: ignore[misc, valid-type]
-        FUNCTIONS: ClassVar = {
-            name: build for name, build in Databricks.Parser.FUNCTIONS.items() if name not in ("DATE_FORMAT", "DATE_TRUNC", "TRUNC")
-        }
-
-
 TO_SPARK = _Direction(ListsFromOne, "spark", double_quoted, backquoted, RULES_TO_SPARK)
-TO_DUCKDB = _Direction(_DatesAsWritten, "duckdb", backquoted, double_quoted, RULES_TO_DUCKDB)
+TO_DUCKDB = _Direction("databricks", "duckdb", backquoted, double_quoted, RULES_TO_DUCKDB, _OWN_DATE_FUNCTIONS)
 
 
 def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callable[[Name], Name | None] = lambda _: None) -> str:
@@ -166,7 +161,7 @@ def _name_length(text: str) -> int:
 def _translated(text: str, direction: _Direction, approximate: bool = False, names: tuple[str, ...] = ()) -> tuple[str | None, str]:
     """Return (the translated text or None, the part that cannot be translated)."""
     try:
-        trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.read_quote(PLACEHOLDER)), read=direction.read)
+        trees = _parsed(text.replace(PLACEHOLDER, direction.read_quote(PLACEHOLDER)), direction)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None, text
         _name_expressions(trees[0], names)
@@ -180,6 +175,20 @@ def _translated(text: str, direction: _Direction, approximate: bool = False, nam
     except (SqlglotError, RecursionError):
         return None, text
     return translated.replace(direction.written_quote(PLACEHOLDER), PLACEHOLDER), ""
+
+
+def _parsed(text: str, direction: _Direction) -> list[exp.Expr | None]:
+    """Return the trees of the statements of a text."""
+    dialect = Dialect.get_or_raise(direction.read)
+    tokens = dialect.tokenize(text)
+    for token, following in pairwise(tokens):
+        if following.token_type is TokenType.L_PAREN and token.text.upper() in direction.unparsed:
+            token.text += _MARK
+    trees = dialect.parser().parse(tokens, text)
+    for node in (node for tree in trees if tree is not None for node in tree.walk()):
+        if isinstance(node.this, str) and node.this.endswith(_MARK):
+            node.set("this", node.this.removesuffix(_MARK))
+    return trees
 
 
 def _name_expressions(tree: exp.Expr, names: tuple[str, ...]) -> None:
