@@ -38,6 +38,8 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("exists(a, localtime -> localtime > 1)", "exists(a, localtime -> localtime > 1)"),
         ("extract(HOUR FROM localtime)", "extract(HOUR FROM CAST(timestamp_micros(7) AS TIME))"),
         ("transform(a, (x, localtime) -> x < localtime)", "transform(a, (x, localtime) -> x < localtime)"),
+        ("exists(a, `localtime` -> localtime > 1)", "exists(a, `localtime` -> localtime > 1)"),
+        ("transform(a, (x, `LocalTime`) -> x < localtime)", "transform(a, (x, `LocalTime`) -> x < localtime)"),
         ("filter(a, x -> x < current_timestamp)", "filter(a, x -> x < timestamp_micros(7))"),
         ("coalesce((SELECT max(z) FROM u), current_timestamp)", "coalesce((SELECT max(z) FROM u), timestamp_micros(7))"),
         ("((SELECT 1) > 0 AND a < current_timestamp)", "((SELECT 1) > 0 AND a < timestamp_micros(7))"),

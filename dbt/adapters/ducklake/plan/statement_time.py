@@ -71,7 +71,7 @@ def _parameters(tokens: Sequence[Token]) -> set[str]:
             if tokens[start].word == ")":
                 while start and tokens[start].word != "(":
                     start -= 1
-            found |= {fold(each.text) for each in tokens[start:index] if each.kind is Kind.WORD}
+            found |= {fold(each.identifier) for each in tokens[start:index] if each.is_identifier}
     return found
 
 
