@@ -344,6 +344,16 @@ def test_a_quoted_parameter_named_as_a_function_is_the_parameter(both: Both) -> 
     assert both.rows("SELECT id FROM t ORDER BY id") == [(0,), (1,), (3,)]
 
 
+def test_a_merge_has_one_current_time_in_functions_that_may_begin_a_query(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT 0L AS id, current_timestamp() AS loaded")
+    both.spark(
+        "MERGE INTO t USING (SELECT id FROM range(2)) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET loaded = element_at(map('a', current_timestamp), 'a') "
+        "WHEN NOT MATCHED THEN INSERT (id, loaded) VALUES (s.id, current_timestamp)"
+    )
+    assert both.rows("SELECT count(DISTINCT loaded), count(*) FROM t") == [(1, 2)]
+
+
 def test_a_merge_of_many_pairs_fetches_bitmaps(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the target is in ten pairs: fetching them as rows would need memory for each pair."""
     both.spark("CREATE TABLE t AS SELECT id, 'x' AS name FROM range(20)")

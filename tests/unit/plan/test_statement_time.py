@@ -44,6 +44,27 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("coalesce((SELECT max(z) FROM u), current_timestamp)", "coalesce((SELECT max(z) FROM u), timestamp_micros(7))"),
         ("((SELECT 1) > 0 AND a < current_timestamp)", "((SELECT 1) > 0 AND a < timestamp_micros(7))"),
         ("(WITH w AS (SELECT 1 AS localtime) SELECT (localtime) FROM w)", "(WITH w AS (SELECT 1 AS localtime) SELECT (localtime) FROM w)"),
+        ("element_at(map('a', current_timestamp), 'a')", "element_at(map('a', timestamp_micros(7)), 'a')"),
+        ("coalesce(map(1, localtimestamp)[1])", "coalesce(map(1, CAST(timestamp_micros(7) AS TIMESTAMP_NTZ))[1])"),
+        ("(reduce(a, 0, (x, y) -> x) < current_timestamp)", "(reduce(a, 0, (x, y) -> x) < timestamp_micros(7))"),
+        ("(map['a'] < current_timestamp)", "(map['a'] < timestamp_micros(7))"),
+        *(
+            (f"((SELECT 1 AS localtime UNION SELECT 2) {clause})", f"((SELECT 1 AS localtime UNION SELECT 2) {clause})")
+            for clause in (
+                "ORDER BY (localtime) DESC LIMIT 1",
+                "SORT BY (localtime)",
+                "CLUSTER BY (localtime)",
+                "DISTRIBUTE BY (localtime)",
+                "LIMIT (1) OFFSET (localtime)",
+                "OFFSET (localtime)",
+                "UNION (SELECT 3) ORDER BY (localtime)",
+                "EXCEPT (SELECT 3) ORDER BY (localtime)",
+                "MINUS (SELECT 3) ORDER BY (localtime)",
+                "INTERSECT (SELECT 3) ORDER BY (localtime)",
+            )
+        ),
+        ("((SELECT z AS localtime FROM u) |> WHERE localtime > 3)", "((SELECT z AS localtime FROM u) |> WHERE localtime > 3)"),
+        ("(((SELECT 1 AS localtime)) ORDER BY (localtime))", "(((SELECT 1 AS localtime)) ORDER BY (localtime))"),
         ("CASE WHEN s.values > 0 THEN current_timestamp END", "CASE WHEN s.values > 0 THEN timestamp_micros(7) END"),
         ("struct(s.a AS localtime, 1 localtime, a[0] localtime)", "struct(s.a AS localtime, 1 localtime, a[0] localtime)"),
         ("struct(localtime AS a)", "struct(CAST(timestamp_micros(7) AS TIME) AS a)"),

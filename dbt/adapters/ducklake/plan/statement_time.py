@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from ..format.identifiers import fold
-from ..sql.tokens import BEFORE_OPERAND, QUERY_STARTS, Kind, Token, tokenize, words
+from ..sql.tokens import BEFORE_OPERAND, Kind, Source, Token, words
+from ..sql.with_clause import query_begins
 
 _TIMES = {
     "CURRENT_TIMESTAMP": "timestamp_micros({})",
@@ -23,6 +24,8 @@ _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
 _BEFORE_EXPRESSION = BEFORE_OPERAND | words("( , [ -> => CASE WHEN THEN ELSE DISTINCT")
 """The words and symbols after which an expression follows. After any other, a name is an alias, as in `struct(a AS localtime)`."""
+_AFTER_QUERY = words("UNION EXCEPT MINUS INTERSECT ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET |>")
+"""The words and symbols that continue a query after its first part in parentheses."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 
@@ -38,21 +41,18 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
     """
     if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
         return text
-    tokens = tokenize(text)
+    source = Source(text)
+    tokens = source.tokens
     names = {fold(name) for name in columns} | _parameters(tokens)
-    in_query = [False]
+    queries = [range(opening, closing) for opening, closing in source.partner.items() if _is_query(source, opening)]
     parts: list[str] = []
     end = 0
     for index, token in enumerate(tokens):
         after = tokens[index + 1 : index + 4]
-        if token.word == "(":
-            in_query.append(in_query[-1] or any(each.word in QUERY_STARTS for each in after[:1]))
-        elif token.word == ")":
-            in_query = in_query[:-1] or [False]
         if token.kind is not Kind.WORD or token.word not in _TIMES or (index and tokens[index - 1].word == "."):
             continue
         arguments = _arguments(after, token.word)
-        if arguments is None and (in_query[-1] or fold(token.text) in names or not _is_bare(tokens, index)):
+        if arguments is None and (any(index in query for query in queries) or fold(token.text) in names or not _is_bare(tokens, index)):
             continue
         time = _TIMES[token.word].format(micros)
         if arguments:
@@ -60,6 +60,14 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         parts += [text[end : token.start], time]
         end = token.end if arguments is None else tokens[index + 2 + len(arguments)].end
     return "".join([*parts, text[end:]])
+
+
+def _is_query(source: Source, opening: int) -> bool:
+    """Whether the bracket at `opening` encloses a query, such as `(SELECT …)` or `((SELECT …) ORDER BY …)`."""
+    first = source.token(opening + 1)
+    if first.word == "(":
+        return source.token(source.skip(opening + 1)).word in _AFTER_QUERY
+    return query_begins(first, source.token(opening + 2))
 
 
 def _parameters(tokens: Sequence[Token]) -> set[str]:
