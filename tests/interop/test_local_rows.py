@@ -354,6 +354,15 @@ def test_a_merge_has_one_current_time_in_functions_that_may_begin_a_query(both: 
     assert both.rows("SELECT count(DISTINCT loaded), count(*) FROM t") == [(1, 2)]
 
 
+def test_an_expression_of_a_merge_has_one_current_time(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT 0L AS id, 'old' AS name")
+    both.spark(
+        "MERGE INTO t USING (SELECT 0L AS id) s ON t.id = s.id "
+        "WHEN MATCHED AND (SELECT current_timestamp) = current_timestamp AND now() = (SELECT current_timestamp) THEN UPDATE SET name = 'new'"
+    )
+    assert both.rows("SELECT name FROM t") == [("new",)]
+
+
 def test_a_merge_of_many_pairs_fetches_bitmaps(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the target is in ten pairs: fetching them as rows would need memory for each pair."""
     both.spark("CREATE TABLE t AS SELECT id, 'x' AS name FROM range(20)")

@@ -34,7 +34,24 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("current_date()", "CAST(timestamp_micros(7) AS DATE)"),
         ("(SELECT max(localtime) FROM other)", "(SELECT max(localtime) FROM other)"),
         ("(SELECT max(s.localtime) FROM (SELECT a localtime) s)", "(SELECT max(s.localtime) FROM (SELECT a localtime) s)"),
-        ("(FROM other |> WHERE localtime = now())", "(FROM other |> WHERE localtime = timestamp_micros(7))"),
+        ("(FROM other |> WHERE localtime = now())", "(FROM other |> WHERE localtime = now())"),
+        ("(FROM other |> WHERE current_date = now())", "(FROM other |> WHERE current_date = timestamp_micros(7))"),
+        ("(FROM other |> WHERE other.localtime = now())", "(FROM other |> WHERE other.localtime = timestamp_micros(7))"),
+        ("(SELECT current_timestamp) = current_timestamp", "(SELECT current_timestamp) = current_timestamp"),
+        ("now() = (SELECT current_timestamp)", "now() = (SELECT current_timestamp)"),
+        ("(SELECT 1 AS localtime) < localtime", "(SELECT 1 AS localtime) < CAST(timestamp_micros(7) AS TIME)"),
+        ("(SELECT a localtime FROM u) < localtime", "(SELECT a localtime FROM u) < CAST(timestamp_micros(7) AS TIME)"),
+        *(
+            (f"{query} < current_timestamp", f"{query} < current_timestamp")
+            for query in (
+                "(SELECT DISTINCT localtime)",
+                "(SELECT a FROM u ORDER BY localtime LIMIT 1)",
+                "(SELECT max(a) FROM u HAVING localtime)",
+                "(VALUES localtime)",
+                "(SELECT a FROM u JOIN v ON localtime > v.a)",
+                "(SELECT 1 UNION SELECT localtime)",
+            )
+        ),
         ("exists(a, localtime -> localtime > 1)", "exists(a, localtime -> localtime > 1)"),
         ("extract(HOUR FROM localtime)", "extract(HOUR FROM CAST(timestamp_micros(7) AS TIME))"),
         ("transform(a, (x, localtime) -> x < localtime)", "transform(a, (x, localtime) -> x < localtime)"),
