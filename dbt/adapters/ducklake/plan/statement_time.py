@@ -25,6 +25,8 @@ _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
 _AFTER_QUERY = words("UNION EXCEPT MINUS INTERSECT ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET |>")
 """The words and symbols that continue a query after its first part in parentheses."""
+_BEFORE_ARGUMENT = words("BOTH LEADING TRAILING PLACING FOR")
+"""The words before an argument of `trim`, `overlay` and `substring`, as in `trim(BOTH a FROM b)`."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 
@@ -87,7 +89,7 @@ def _parameters(tokens: Sequence[Token]) -> set[str]:
 def _is_bare(source: Source, index: int) -> bool:
     """Whether a word is a function without parentheses: not an alias, the name of an argument or of a field in a type."""
     before, after = source.token(index - 1), source.token(index + 1)
-    is_expression = before.word != ":" and not ends_expression(before, source.token(index - 2))
+    is_expression = before.word in _BEFORE_ARGUMENT or (before.word != ":" and not ends_expression(before, source.token(index - 2)))
     return source.token(index).word in _WITHOUT_PARENTHESES and is_expression and after.word not in ("(", "=>", ":")
 
 
