@@ -95,6 +95,25 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ("struct(localtime AS a)", "struct(CAST(timestamp_micros(7) AS TIME) AS a)"),
         ("f(localtime => localtime)", "f(localtime => CAST(timestamp_micros(7) AS TIME))"),
         ("CAST(a AS struct<localtime: int>)", "CAST(a AS struct<localtime: int>)"),
+        ("CAST(a AS struct<localtime int>)", "CAST(a AS struct<localtime int>)"),
+        ("CAST(a AS struct<x: int, localtime int>).localtime", "CAST(a AS struct<x: int, localtime int>).localtime"),
+        (
+            "CAST(a AS array<struct<x: map<int, struct<localtime int>>, localtime int>>)",
+            "CAST(a AS array<struct<x: map<int, struct<localtime int>>, localtime int>>)",
+        ),
+        (
+            "a::struct<x decimal(3, 2), localtime int> < localtime",
+            "a::struct<x decimal(3, 2), localtime int> < CAST(timestamp_micros(7) AS TIME)",
+        ),
+        ("struct(a::array<int> localtime)", "struct(a::array<int> localtime)"),
+        ("map < localtime AND a > localtime", "map < CAST(timestamp_micros(7) AS TIME) AND a > CAST(timestamp_micros(7) AS TIME)"),
+        ("struct(s.st.* EXCEPT (localtime))", "struct(s.st.* EXCEPT (localtime))"),
+        ("struct(* EXCEPT (a, localtime), localtime)", "struct(* EXCEPT (a, localtime), CAST(timestamp_micros(7) AS TIME))"),
+        ("(SELECT * FROM u EXCEPT (SELECT localtime)) = localtime", "(SELECT * FROM u EXCEPT (SELECT localtime)) = localtime"),
+        (
+            "(SELECT struct(u.* EXCEPT (localtime)) FROM u) = localtime",
+            "(SELECT struct(u.* EXCEPT (localtime)) FROM u) = CAST(timestamp_micros(7) AS TIME)",
+        ),
     ],
 )
 def test_the_current_time_is_a_constant(text: str, expected: str) -> None:

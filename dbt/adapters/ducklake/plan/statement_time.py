@@ -45,6 +45,7 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         return text
     source = Source(text)
     names = {fold(name) for name in columns} | _parameters(source.tokens)
+    without_expressions = _types(source) + _exceptions(source)
     queries = [range(opening, closing) for opening, closing in source.partner.items() if _is_query(source, opening)]
     parts: list[str] = []
     end = 0
@@ -53,9 +54,9 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
             continue
         arguments = _arguments(source.tokens[index + 1 : index + 4], token.word)
         if arguments is None:
-            if fold(token.text) in names or not _is_bare(source, index):
+            if fold(token.text) in names or not _is_bare(source, index) or _is_in(without_expressions, index - 1):
                 continue
-            if any(index in query for query in queries):
+            if _is_in(queries, index):
                 return text
         time = _TIMES[token.word].format(micros)
         if arguments:
@@ -65,12 +66,38 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
     return "".join([*parts, text[end:]])
 
 
+def _is_in(ranges: Sequence[range], index: int) -> bool:
+    return any(index in each for each in ranges)
+
+
 def _is_query(source: Source, opening: int) -> bool:
     """Whether the bracket at `opening` encloses a query, such as `(SELECT …)` or `((SELECT …) ORDER BY …)`."""
     first = source.token(opening + 1)
     if first.word == "(":
         return source.token(source.skip(opening + 1)).word in _AFTER_QUERY
     return query_begins(first, source.token(opening + 2))
+
+
+def _types(source: Source) -> list[range]:
+    """Return where the `<…>` of the types in `CAST(… AS struct<…>)` and `…::struct<…>` are. Another `<` compares."""
+    found: list[range] = []
+    opened: list[int] = []
+    for index, token in enumerate(source.tokens):
+        begins = source.token(index - 2).word in ("AS", "::") and source.token(index - 1).word in ("ARRAY", "MAP", "STRUCT")
+        if token.word == "<" and (begins or opened):
+            opened.append(index)
+        elif token.word == ">" and opened:
+            found.append(range(opened.pop(), index + 1))
+    return found
+
+
+def _exceptions(source: Source) -> list[range]:
+    """Return where the parentheses of `* EXCEPT (…)` are."""
+    return [
+        range(opening, closing)
+        for opening, closing in source.partner.items()
+        if (source.token(opening - 2).word, source.token(opening - 1).word) == ("*", "EXCEPT")
+    ]
 
 
 def _parameters(tokens: Sequence[Token]) -> set[str]:
@@ -87,10 +114,10 @@ def _parameters(tokens: Sequence[Token]) -> set[str]:
 
 
 def _is_bare(source: Source, index: int) -> bool:
-    """Whether a word is a function without parentheses: not an alias, the name of an argument or of a field in a type."""
+    """Whether a word is a function without parentheses: not an alias or the name of an argument."""
     before, after = source.token(index - 1), source.token(index + 1)
     is_expression = before.word in _BEFORE_ARGUMENT or (before.word != ":" and not ends_expression(before, source.token(index - 2)))
-    return source.token(index).word in _WITHOUT_PARENTHESES and is_expression and after.word not in ("(", "=>", ":")
+    return source.token(index).word in _WITHOUT_PARENTHESES and is_expression and after.word not in ("(", "=>")
 
 
 def _arguments(after: Sequence[Token], function: str) -> Sequence[Token] | None:
