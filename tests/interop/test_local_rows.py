@@ -335,6 +335,34 @@ def test_a_merge_has_one_current_time(both: Both, by_source: bool) -> None:
     assert both.rows("SELECT count(DISTINCT loaded), count(*) FROM t") == [(1 if by_source else 2, 5)]
 
 
+def test_a_quoted_parameter_named_as_a_function_is_the_parameter(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, array(id) AS a FROM range(4)")
+    both.spark(
+        "MERGE INTO t USING (SELECT id FROM range(4)) s ON t.id = s.id "
+        "WHEN MATCHED AND exists(transform(t.a, x -> CAST(x AS STRING)), `localtime` -> CAST(localtime AS STRING) = '2') THEN DELETE"
+    )
+    assert both.rows("SELECT id FROM t ORDER BY id") == [(0,), (1,), (3,)]
+
+
+def test_a_merge_has_one_current_time_in_functions_that_may_begin_a_query(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT 0L AS id, current_timestamp() AS loaded")
+    both.spark(
+        "MERGE INTO t USING (SELECT id FROM range(2)) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET loaded = element_at(map('a', current_timestamp), 'a') "
+        "WHEN NOT MATCHED THEN INSERT (id, loaded) VALUES (s.id, current_timestamp)"
+    )
+    assert both.rows("SELECT count(DISTINCT loaded), count(*) FROM t") == [(1, 2)]
+
+
+def test_an_expression_of_a_merge_has_one_current_time(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT 0L AS id, 'old' AS name")
+    both.spark(
+        "MERGE INTO t USING (SELECT 0L AS id) s ON t.id = s.id "
+        "WHEN MATCHED AND (SELECT current_timestamp) = current_timestamp AND now() = (SELECT current_timestamp) THEN UPDATE SET name = 'new'"
+    )
+    assert both.rows("SELECT name FROM t") == [("new",)]
+
+
 def test_a_merge_of_many_pairs_fetches_bitmaps(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the target is in ten pairs: fetching them as rows would need memory for each pair."""
     both.spark("CREATE TABLE t AS SELECT id, 'x' AS name FROM range(20)")

@@ -420,6 +420,7 @@ WRONG = [
     ("merge into t using (select 1) (i) on t.i = i when matched then delete", "an alias of the source was expected before its columns"),
     ("merge into t using u version as of 3 (i) on t.i = i when matched then delete", "an alias .* between its version and its columns"),
     ("merge into t using u x at (version => 3) (i) on t.i = i when matched then delete", "an alias .* between its version and its columns"),
+    ("merge into t using l.snapshots() (i) on t.i = i when matched then delete", "an alias .* between its arguments and its columns"),
     ("merge into t using u on a", "WHEN MATCHED or WHEN NOT MATCHED was expected"),
     ("merge into t using u when matched then delete", "ON was expected"),
     ("merge into t using u on when matched then delete", "a condition was expected"),

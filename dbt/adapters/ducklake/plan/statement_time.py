@@ -6,7 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from ..format.identifiers import fold
-from ..sql.tokens import BEFORE_OPERAND, QUERY_STARTS, Kind, Token, tokenize, words
+from ..sql.relation import ends_expression
+from ..sql.tokens import Kind, Source, Token, words
+from ..sql.with_clause import query_begins
 
 _TIMES = {
     "CURRENT_TIMESTAMP": "timestamp_micros({})",
@@ -21,8 +23,10 @@ _TIMES = {
 """Function → the expression for its value at a time given in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
-_BEFORE_EXPRESSION = BEFORE_OPERAND | words("( , [ -> => CASE WHEN THEN ELSE DISTINCT")
-"""The words and symbols after which an expression follows. After any other, a name is an alias, as in `struct(a AS localtime)`."""
+_AFTER_QUERY = words("UNION EXCEPT MINUS INTERSECT ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET |>")
+"""The words and symbols that continue a query after its first part in parentheses."""
+_BEFORE_ARGUMENT = words("BOTH LEADING TRAILING PLACING FOR")
+"""The words before an argument of `trim`, `overlay` and `substring`, as in `trim(BOTH a FROM b)`."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
 
 
@@ -34,32 +38,66 @@ def at_time(text: str, micros: int, columns: Collection[str]) -> str:
         micros: the time in microseconds since 1970.
         columns: names of the columns that the expression may name; a column takes precedence over a function without parentheses.
 
-    A function without parentheses stays in a subquery, where it may be a column of the subquery.
+    A function without parentheses stays in a subquery, where it may be a column of the subquery. Then all functions of the expression
+    stay, so that it has one time.
     """
     if not _ANY_TIME.search(text):  # a MERGE of a wide table has hundreds of expressions
         return text
-    tokens = tokenize(text)
-    names = {fold(name) for name in columns} | _parameters(tokens)
-    in_query = [False]
+    source = Source(text)
+    names = {fold(name) for name in columns} | _parameters(source.tokens)
+    without_expressions = _types(source) + _exceptions(source)
+    queries = [range(opening, closing) for opening, closing in source.partner.items() if _is_query(source, opening)]
     parts: list[str] = []
     end = 0
-    for index, token in enumerate(tokens):
-        after = tokens[index + 1 : index + 4]
-        if token.word == "(":
-            in_query.append(in_query[-1] or any(each.word in QUERY_STARTS for each in after[:1]))
-        elif token.word == ")":
-            in_query = in_query[:-1] or [False]
-        if token.kind is not Kind.WORD or token.word not in _TIMES or (index and tokens[index - 1].word == "."):
+    for index, token in enumerate(source.tokens):
+        if token.kind is not Kind.WORD or token.word not in _TIMES or source.token(index - 1).word == ".":
             continue
-        arguments = _arguments(after, token.word)
-        if arguments is None and (in_query[-1] or fold(token.text) in names or not _is_bare(tokens, index)):
-            continue
+        arguments = _arguments(source.tokens[index + 1 : index + 4], token.word)
+        if arguments is None:
+            if fold(token.text) in names or not _is_bare(source, index) or _is_in(without_expressions, index - 1):
+                continue
+            if _is_in(queries, index):
+                return text
         time = _TIMES[token.word].format(micros)
         if arguments:
             time = f"CAST({time} AS TIME({arguments[0].text}))"
         parts += [text[end : token.start], time]
-        end = token.end if arguments is None else tokens[index + 2 + len(arguments)].end
+        end = token.end if arguments is None else source.token(index + 2 + len(arguments)).end
     return "".join([*parts, text[end:]])
+
+
+def _is_in(ranges: Sequence[range], index: int) -> bool:
+    return any(index in each for each in ranges)
+
+
+def _is_query(source: Source, opening: int) -> bool:
+    """Whether the bracket at `opening` encloses a query, such as `(SELECT …)` or `((SELECT …) ORDER BY …)`."""
+    first = source.token(opening + 1)
+    if first.word == "(":
+        return source.token(source.skip(opening + 1)).word in _AFTER_QUERY
+    return query_begins(first, source.token(opening + 2))
+
+
+def _types(source: Source) -> list[range]:
+    """Return where the `<…>` of the types in `CAST(… AS struct<…>)` and `…::struct<…>` are. Another `<` compares."""
+    found: list[range] = []
+    opened: list[int] = []
+    for index, token in enumerate(source.tokens):
+        begins = source.token(index - 2).word in ("AS", "::") and source.token(index - 1).word in ("ARRAY", "MAP", "STRUCT")
+        if token.word == "<" and (begins or opened):
+            opened.append(index)
+        elif token.word == ">" and opened:
+            found.append(range(opened.pop(), index + 1))
+    return found
+
+
+def _exceptions(source: Source) -> list[range]:
+    """Return where the parentheses of `* EXCEPT (…)` are."""
+    return [
+        range(opening, closing)
+        for opening, closing in source.partner.items()
+        if (source.token(opening - 2).word, source.token(opening - 1).word) == ("*", "EXCEPT")
+    ]
 
 
 def _parameters(tokens: Sequence[Token]) -> set[str]:
@@ -71,15 +109,15 @@ def _parameters(tokens: Sequence[Token]) -> set[str]:
             if tokens[start].word == ")":
                 while start and tokens[start].word != "(":
                     start -= 1
-            found |= {fold(each.text) for each in tokens[start:index] if each.kind is Kind.WORD}
+            found |= {fold(each.identifier) for each in tokens[start:index] if each.is_identifier}
     return found
 
 
-def _is_bare(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a word is a function without parentheses: not an alias, the name of an argument or of a field in a type."""
-    is_expression = index == 0 or tokens[index - 1].word in _BEFORE_EXPRESSION
-    after = [each.word for each in tokens[index + 1 : index + 2]]
-    return tokens[index].word in _WITHOUT_PARENTHESES and is_expression and after not in (["("], ["=>"], [":"])
+def _is_bare(source: Source, index: int) -> bool:
+    """Whether a word is a function without parentheses: not an alias or the name of an argument."""
+    before, after = source.token(index - 1), source.token(index + 1)
+    is_expression = before.word in _BEFORE_ARGUMENT or (before.word != ":" and not ends_expression(before, source.token(index - 2)))
+    return source.token(index).word in _WITHOUT_PARENTHESES and is_expression and after.word not in ("(", "=>")
 
 
 def _arguments(after: Sequence[Token], function: str) -> Sequence[Token] | None:

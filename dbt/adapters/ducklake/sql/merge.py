@@ -56,8 +56,9 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         cursor.position = found.after
         source_alias = reference.alias or alias(cursor)
         name = None if source_alias else reference.name
-        if cursor.at("(") and reference.at is not None and (name is not None or reference.alias):
-            raise cursor.error("an alias of the source was expected between its version and its columns")
+        before_alias = "version" if reference.at is not None else "arguments" if reference.arguments is not None else None
+        if cursor.at("(") and before_alias and (name is not None or reference.alias):
+            raise cursor.error(f"an alias of the source was expected between its {before_alias} and its columns")
         source_alias = source_alias or reference.name.parts[-1]
         if not cursor.at("(") and not ctes.text:
             named = replace(reference, start=0, end=len(text), aliased=True, alias=None)

@@ -31,7 +31,7 @@ class WithClause:
         cursor, text, copied_to = Cursor(Source(sql.text)), "", 0
         while not cursor.done:
             opening = cursor.peek()
-            if opening.word == "(" and _query_begins(cursor.peek(1), cursor.peek(2)):
+            if opening.word == "(" and query_begins(cursor.peek(1), cursor.peek(2)):
                 cursor.skip()
                 closing = cursor.peek(-1)
                 text += sql.text[copied_to : opening.end] + self._prepended_to(sql.text[opening.end : closing.start])
@@ -56,7 +56,7 @@ class WithClause:
         return f"{clause},{query[ctes:]}"
 
 
-def _query_begins(first: Token, after: Token) -> bool:
+def query_begins(first: Token, after: Token) -> bool:
     """Whether a query begins with two tokens. VALUES, TABLE, MAP and REDUCE may be names of columns and functions."""
     word = first.word
     if word in ("SELECT", "WITH", "FROM"):
