@@ -109,8 +109,8 @@ def environment(combination: Combination) -> Path:
 def _constraints(combination: Combination) -> list[str]:
     """Return pip's arguments for the versions of libraries: the oldest ones, or those of `constraints.txt`, which has the first dbt-core."""
     if combination.libraries == OLDEST:
-        (metadata,) = zipfile.Path(wheel()).glob("*.dist-info/METADATA")
-        lines = oldest(PathDistribution(metadata.parent).requires or [])
+        (metadata,) = (each for each in zipfile.Path(wheel()).iterdir() if each.name.endswith(".dist-info"))
+        lines = oldest(PathDistribution(metadata).requires or [])
     elif combination.dbt == DBTS[0]:
         lines = [line for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if not VARIED.match(line)]
     else:
