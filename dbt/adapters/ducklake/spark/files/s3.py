@@ -64,7 +64,7 @@ def use_secrets(secrets: Iterable[S3Secret]) -> None:
 
 
 def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
-    """Return PyArrow's client for a bucket. If PyArrow supports it, a small file is written with one request.
+    """Return PyArrow's client for a bucket, which writes a small file with one request.
 
     Args:
         bucket: the bucket.
@@ -72,9 +72,8 @@ def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
     """
     from pyarrow.fs import FileSystem, S3FileSystem, resolve_s3_region
 
-    delayed = {"allow_delayed_open": True} if "allow_delayed_open" in (S3FileSystem.__doc__ or "") else {}  # not in older versions
     if secret is None:
-        return FileSystem.from_uri(f"s3://{bucket}/" + ("?allow_delayed_open=true" if delayed else ""))[0]
+        return FileSystem.from_uri(f"s3://{bucket}/?allow_delayed_open=true")[0]
     region = secret.signing_region or resolve_s3_region(bucket)
     # PyArrow writes the bucket into the path only for a given server
     server = amazon_host(region) if secret.endpoint is None and secret.url_style == "path" else secret.endpoint
@@ -86,7 +85,7 @@ def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
         scheme="https" if secret.use_ssl else "http",
         endpoint_override=server,
         force_virtual_addressing=secret.endpoint is not None and secret.url_style == "vhost",
-        **delayed,
+        allow_delayed_open=True,
     )
 
 
