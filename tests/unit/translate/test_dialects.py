@@ -11,6 +11,7 @@ from sqlglot import exp
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name, Reference
 from dbt.adapters.ducklake.translate.dialects import qualify, selected_texts, to_duckdb, to_spark, untranslatable_part
+from tests.duckdb_instances import open_duckdb
 
 
 def full_name(reference: Reference) -> Name | None:
@@ -211,6 +212,7 @@ def test_constants_in_values_have_a_counterpart(value: str) -> None:
         *(f"(CAST(1 AS BIGINT)), (0.{'1' * 19})", f"(1), (-0.{'1' * 29})", f"(2147483648), (NULL), (0.{'1' * 19})"),
         *("(CAST(1 AS BIGINT)), (CAST(0.5 AS DECIMAL(38,19)))", "(CAST(1 AS SMALLINT)), (CAST('0.5' AS DECIMAL(38,34)))"),
         *("(CAST(100 AS TINYINT)), (1)", "(-1), (NULL), (CAST('100' AS SMALLINT))", "((2)), (CAST(1 AS TINYINT))"),
+        *("(-0.1), (CAST('0.5' AS DECIMAL(38,38)))", "(CAST('0.5' AS DECIMAL(37,37))), (NULL), (00.5)"),
     ],
 )
 def test_values_of_different_types_have_no_counterpart(rows: str) -> None:
@@ -226,10 +228,36 @@ def test_values_of_different_types_have_no_counterpart(rows: str) -> None:
         *(f"(CAST(1 AS BIGINT)), (0.{'1' * 18})", f"(1), (-0.{'1' * 28})", "(CAST(1 AS SMALLINT)), (CAST('0.5' AS DECIMAL(38,33)))"),
         *("(2147483648), (1), (0.5)", "(1e0), (CAST(0.5 AS DECIMAL(38,38)))"),
         *("(CAST(100 AS TINYINT)), (CAST(1 AS SMALLINT)), (CAST(1 AS INT))", "(CAST(1 AS TINYINT)), (0.5)"),
+        *("(-0.1), (CAST('0.5' AS DECIMAL(37,37)))", "(CAST(1 AS DECIMAL(38,0))), (CAST('0.5' AS DECIMAL(38,38)))"),
     ],
 )
 def test_values_with_the_same_common_type_in_both_engines_have_a_counterpart(rows: str) -> None:
     assert to_duckdb(f"SELECT a FROM VALUES {rows} AS v(a)") is not None
+
+
+@pytest.mark.parametrize(
+    "number", [f"0.{'1' * 38}", f"0.{'0' * 38}", f".{'1' * 38}", f"00.{'1' * 37}", f"1234.{'1' * 35}", f"{'1' * 38}.0", f"{'1' * 39}."]
+)
+def test_decimals_that_are_floating_point_numbers_in_duckdb_have_no_counterpart(number: str) -> None:
+    for query in (f"SELECT {number} AS a", f"SELECT a FROM (VALUES (-{number})) AS v(a)", f"SELECT CAST({number} AS DECIMAL(38,38)) AS a"):
+        assert to_duckdb(query) is None
+        assert to_spark(query) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        *((f"0.{'1' * 37}", "DECIMAL(38,37)"), (f".{'1' * 37}", "DECIMAL(38,37)"), (f"00.{'1' * 36}", "DECIMAL(38,36)")),
+        *((f"1234.{'1' * 34}", "DECIMAL(38,34)"), (f"{'1' * 38}.", "DECIMAL(38,0)"), (f"{'0' * 40}5", "INTEGER")),
+        *((f"0.{'1' * 38}e0", "DOUBLE"), ("1e-40", "DOUBLE")),
+    ],
+)
+def test_longest_numbers_with_a_counterpart(number: str, kind: str) -> None:
+    text = to_duckdb(f"SELECT {number} AS a")
+    assert text is not None
+    assert to_spark(f"SELECT {number} AS a") is not None
+    with open_duckdb() as duck:
+        assert duck.execute(f"SELECT typeof(a), a = {number} FROM ({text})").fetchall() == [(kind, True)]
 
 
 def test_only_plain_texts_are_cast_to_floating_point_numbers() -> None:

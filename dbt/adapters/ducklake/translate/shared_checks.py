@@ -149,6 +149,15 @@ def _in(node: exp.Expr) -> bool:
     return isinstance(place, exp.Where)
 
 
+def _literal(node: exp.Expr) -> bool:
+    """Refuse a DECIMAL with so many digits, and zeros in front, that DuckDB reads it as a DOUBLE; and whole numbers beyond BIGINT."""
+    if node.is_string or "e" in node.name.lower():
+        return True
+    if node.name.isdecimal():
+        return int(node.name) < 2**63
+    return sum(map(str.isdecimal, node.name)) <= _MAX_DIGITS
+
+
 def _is_like(node: exp.Expr) -> bool:
     return is_text(node.expression) and "\\" not in node.expression.name
 
@@ -190,7 +199,7 @@ def _values(node: exp.Expr) -> bool:
 def _have_common_type(values: Sequence[exp.Expr]) -> bool:
     types = set(filter(None, map(_evident_type, values)))
     if len(types) <= 1:
-        return True
+        return not any(map(_digits_before_point, values)) or _keep_decimals(types, values)
     is_rounded = {exp.DType.FLOAT, exp.DType.DECIMAL} <= types  # Spark computes a DOUBLE, DuckDB a FLOAT
     is_narrowed = not types.isdisjoint(_SMALL_INTEGERS) and any(map(_is_bare_integer, values))  # Spark computes an INT, DuckDB a TINYINT
     differs = is_rounded or is_narrowed or exp.DType.BOOLEAN in types
@@ -203,8 +212,19 @@ def _is_bare_integer(node: exp.Expr) -> bool:
 
 
 def _keep_decimals(types: Collection[exp.DType], values: Sequence[exp.Expr]) -> bool:
-    """Whether the common type has all digits after the point. Otherwise Spark drops more than DuckDB: it counts more before the point."""
-    return max(_DIGITS.get(each, 0) for each in types) + max(map(_scale, values)) <= _MAX_DIGITS
+    """Whether the common type has all digits after the point. Otherwise the engines drop different ones: each counts others before it.
+
+    Spark counts more of a whole number, and DuckDB more of a literal: the zeros of `00.5`.
+    """
+    before = [*(_DIGITS.get(each, 0) for each in types), *map(_digits_before_point, values)]
+    return max(before) + max(map(_scale, values)) <= _MAX_DIGITS
+
+
+def _digits_before_point(node: exp.Expr) -> int:
+    """Return the number of digits before the point of a literal of type DECIMAL, as written; 0 for other values."""
+    node = node.unnest()
+    is_literal = not isinstance(node, exp.Cast) and _evident_type(node) is exp.DType.DECIMAL
+    return len(_without_sign(node).name.partition(".")[0]) if is_literal else 0
 
 
 def _scale(node: exp.Expr) -> int:
@@ -275,7 +295,7 @@ CHECKS: dict[type[exp.Expr], Check] = {
     exp.Star: _star,
     exp.Tuple: _tuple,
     exp.Values: _values,
-    exp.Literal: lambda node: node.args.get("is_string") or not node.name.isdecimal() or int(node.name) < 2**63,
+    exp.Literal: _literal,
     exp.Ordered: lambda node: not isinstance(node.this, exp.Var),
     exp.Is: lambda node: isinstance(node.expression, exp.Boolean | exp.Null),
     exp.In: _in,
