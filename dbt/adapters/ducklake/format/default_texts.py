@@ -37,6 +37,12 @@ _ASCII_UNSIGNED = re.compile(r"\s*(-0+|[!-,.-~][!-~]*\s*)", re.ASCII)
 """The same for unsigned types, in which DuckDB refuses even `-0.0` and `-0 `."""
 _ROUNDING = Context(prec=1000, rounding=ROUND_HALF_UP)
 """DuckDB rounds half away from zero. The digits suffice for every number of its types."""
+_MOST_DECIMALS = 18
+"""The digits after the point that DuckDB surely reads in an integer of at most 64 bits with an exponent that is not negative."""
+_MOST_DECIMALS_OF_HUGE = 38
+"""The digits after the point that DuckDB surely reads in an integer of 128 bits."""
+_EXPONENTS = range(-(2**15), 2**15)
+"""The exponents that DuckDB reads, except in floating-point numbers."""
 _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
 """The texts that DuckDB casts to BOOLEAN, in lower case."""
 _MIN_MICROS = -9_223_372_022_400_000_000
@@ -114,17 +120,51 @@ def _readable_number(type_name: str, text: str) -> str | None:
     if not leaf.is_float and not _is_in_range(type_name, Decimal(text)):
         return None
     form = _ASCII_UNSIGNED if leaf.unsigned else _ASCII_NUMBER
-    return text if form.fullmatch(text) else default_text(type_name, text)
+    if not form.fullmatch(text):
+        return default_text(type_name, text)
+    return text if leaf.is_float or _has_readable_parts(type_name, text) else f"{_rounded(type_name, Decimal(text)):f}"
+
+
+def _has_readable_parts(type_name: str, text: str) -> bool:
+    """Whether DuckDB reads a number in the type's range. It reads the digits before it applies the exponent, and then adds zeros."""
+    leaf = leaf_type(type_name)
+    digits, _, exponent = text.strip().lower().replace("_", "").partition("e")
+    power, mantissa, decimals = int(exponent or 0), Decimal(digits), len(digits.partition(".")[2])
+    if power not in _EXPONENTS:
+        return False
+    match leaf.encoding:
+        case Encoding.DECIMAL:
+            precision, scale = decimal_parameters(type_name) or (0, 0)
+            if mantissa and power > precision - scale:
+                return False
+        case Encoding.HUGE:
+            if decimals > _MOST_DECIMALS_OF_HUGE:
+                return False
+        case _:
+            if exponent and power >= 0 and decimals > _MOST_DECIMALS:
+                return False
+            type_name = "uint64" if leaf.name == "uint64" else "int64"  # read with 64 bits, whatever the type
+    return _is_in_range(type_name, Decimal(int(mantissa)))
+
+
+def _rounded(type_name: str, number: Decimal) -> Decimal:
+    """Return a number with as many digits after the point as the type, rounded as DuckDB rounds.
+
+    Raises:
+        ArithmeticError: the number is not finite, or has more than 1,000 digits.
+    """
+    _, scale = decimal_parameters(type_name) or (0, 0)
+    return number.quantize(Decimal((0, (1,), -scale)), context=_ROUNDING)
 
 
 def _is_in_range(type_name: str, number: Decimal) -> bool:
     """Whether DuckDB's type has the number, after rounding. Spark's range of integers of 128 bits is smaller.
 
     Raises:
-        ArithmeticError: the number is not finite, or has more than 1,000 digits.
+        ArithmeticError: as of `_rounded`.
     """
     precision, scale = decimal_parameters(type_name) or (0, 0)
-    rounded = number.quantize(Decimal((0, (1,), -scale)), context=_ROUNDING)
+    rounded = _rounded(type_name, number)
     if precision:
         return rounded.copy_abs() < Decimal((0, (1,), precision - scale))
     leaf = leaf_type(type_name)
