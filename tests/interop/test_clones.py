@@ -67,7 +67,9 @@ def clone(both: Both, arguments: str) -> list[tuple[Any, ...]]:
     return both.session.execute(f"CALL lake.clone({arguments})").fetch()
 
 
-@pytest.mark.parametrize("name", [nightly(name)[0] if name in ("rewritten files", "flushed") else name for name in HISTORIES])
+@pytest.mark.parametrize(
+    "name", [nightly(name)[0] if name in ("merged files", "rewritten files", "flushed") else name for name in HISTORIES]
+)
 @pytest.mark.parity
 def test_a_clone_has_the_rows_and_columns_of_its_original(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
     if catalog.database != "sqlite" and name != "inlined":

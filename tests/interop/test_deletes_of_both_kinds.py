@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.ducklake.errors import DuckLakeError
 from dbt.adapters.ducklake.spark.read import local, positions
 from tests.interop.conftest import Both
+from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 LIMITS = {"literals": (500, 0, 100_000), "bitmap": (0, 32_000_000, 100_000), "fetched": (0, 0, 100_000), "by Spark": (0, 0, 0)}
@@ -18,7 +19,7 @@ up to which this process reads delete files)."""
 
 
 @pytest.mark.parametrize("way", LIMITS)
-@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("vectors", [True, *nightly(False)])
 def test_delete_files_and_inlined_deletes_count(both: Both, monkeypatch: pytest.MonkeyPatch, way: str, vectors: bool) -> None:
     monkeypatch.setattr(local, "MAX_ROWS", -1)
     for name, limit in zip(("MAX_LITERALS", "MAX_BITS", "FETCH_LIMIT"), LIMITS[way], strict=True):

@@ -11,6 +11,7 @@ from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.session import LakeSession, LakeSettings, connect
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
+from tests.places import nightly
 
 CHANGES = "ducklake_changes('lake', 'main', '{}', model => ['lake', 'main', 'm'], full_build => {})"
 MODEL = ["lake", "main", "m"]
@@ -60,7 +61,7 @@ def second(both: Both) -> Iterator[LakeSession]:
         yield session
 
 
-@pytest.mark.parametrize("writer", ["duckdb", "spark"])
+@pytest.mark.parametrize("writer", ["duckdb", *nightly("spark")])
 @pytest.mark.parity
 def test_each_row_has_one_net_change(model: Both, writer: str) -> None:
     write: Callable[[str], None] = getattr(model, writer)

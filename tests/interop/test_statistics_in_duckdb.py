@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.interop.conftest import Both
+from tests.places import nightly
 
 CATALOGS = ["sqlite"]
 """The result does not depend on the catalog database."""
@@ -54,7 +55,7 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("inlined", [True, False])
+@pytest.mark.parametrize("inlined", [True, *nightly(False)])
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
 def test_statistics_agree_with_the_rows(both: Both, history: list[str], inlined: bool) -> None:
     both.spark("SET TIME ZONE 'UTC'")

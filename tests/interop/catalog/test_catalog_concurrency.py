@@ -12,10 +12,10 @@ from tests.catalog_objects import committed, table_of
 from tests.interop import oracle
 from tests.interop.catalog.conftest import A, B, Connect
 from tests.interop.parquet_files import write_file
-from tests.places import CatalogPlace
+from tests.places import FULL_MATRIX, CatalogPlace
 
 pytestmark = pytest.mark.parity
-ROUNDS = 8
+ROUNDS = 8 if FULL_MATRIX else 4
 TABLES = {"in_files": 0, "inlined": 10}
 """Table name → the most rows of an insert that DuckDB inlines into the table."""
 

@@ -18,7 +18,7 @@ from tests.catalog_objects import table_of, view_of
 from tests.interop import oracle
 from tests.interop.catalog.conftest import rows_of
 from tests.interop.parquet_files import write_deletes, write_file
-from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place
+from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place, nightly
 
 COMPARED = {
     "snapshot": "snapshot_id, schema_version, next_catalog_id, next_file_id",
@@ -162,7 +162,7 @@ def ended(tx: Transaction) -> None:
     tx.rows.delete_rows(table, ended_files=[file.data_file_id for file in tx.scan_plan(table).files])
 
 
-@pytest.mark.parametrize("limit", [0, 10])
+@pytest.mark.parametrize("limit", [10, *nightly(0)])
 def test_tables_and_their_columns(twins: Twins, limit: int) -> None:
     twins.limit_inlining(limit)
     struct = Column(3, "s", "struct", (Column(4, "x", "int32"), Column(5, "l", "list", (Column(6, "element", "varchar"),))))
@@ -183,7 +183,7 @@ def test_tables_and_their_columns(twins: Twins, limit: int) -> None:
     twins.run(script)
 
 
-@pytest.mark.parametrize("limit", [0, 10])
+@pytest.mark.parametrize("limit", [0, *nightly(10)])
 def test_comments_layout_schemas_and_views(twins: Twins, limit: int) -> None:
     twins.limit_inlining(limit)
     script: Script = [

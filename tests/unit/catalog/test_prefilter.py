@@ -16,6 +16,7 @@ from dbt.adapters.ducklake.format.buckets import bucket
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnRange, ColumnStats, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column, PartitionField, Partitioning
 from tests.catalog_objects import committed, table_of
+from tests.places import FULL_MATRIX
 from tests.unit.catalog.conftest import create, file_of, insert
 
 pytestmark = pytest.mark.parity
@@ -98,7 +99,9 @@ def test_the_same_files_are_left_out_with_and_without_sql(lake: LakeCatalog, mon
     reader = lake.reader()
     table = table_of(reader)
     everything = {file.data_file_id for file in reader.scan_plan(table).files}
-    filters = [tuple(filter_of(rng, column) for column in rng.sample(COLUMNS, rng.choice([1, 1, 2]))) for _ in range(50)]
+    filters = [
+        tuple(filter_of(rng, column) for column in rng.sample(COLUMNS, rng.choice([1, 1, 2]))) for _ in range(50 if FULL_MATRIX else 20)
+    ]
     in_sql: list[Any] = []
     candidates = Pruning.candidates
 
