@@ -280,6 +280,7 @@ def test_values_without_an_alias_have_no_counterpart() -> None:
         ("select date_trunc.a from (select i from t) date_trunc(a)", "SELECT date_trunc.a FROM (SELECT i FROM t) AS date_trunc(a)"),
         ("select trunc(d, 'Y') from t", None),
         ("select `DATE_FORMAT`(d, 'Y') from t", None),
+        ("select 'a\ue000' as a from t", "SELECT 'a\ue000' AS a FROM t"),
     ],
 )
 def test_a_name_that_sqlglot_must_not_know_as_a_function_stays_as_it_is(text: str, expected: str | None) -> None:

@@ -186,8 +186,9 @@ def _parsed(text: str, direction: _Direction) -> list[exp.Expr | None]:
             token.text += _MARK
     trees = dialect.parser().parse(tokens, text)
     for node in (node for tree in trees if tree is not None for node in tree.walk()):
-        if isinstance(node.this, str) and node.this.endswith(_MARK):
-            node.set("this", node.this.removesuffix(_MARK))
+        name = node.this[:-1] if isinstance(node.this, str) and node.this.endswith(_MARK) else ""
+        if name.upper() in direction.unparsed:
+            node.set("this", name)
     return trees
 
 
