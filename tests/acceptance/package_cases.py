@@ -152,6 +152,7 @@ CASES = {
         schema="hubspot_integration_tests",
         commands=SEEDS_FIRST,
         views=45,
+        spark=True,
     ),
     "stripe": Case(
         "stripe",
