@@ -82,6 +82,8 @@ from dbt.adapters.ducklake.plan.statement_time import at_time
         ),
         ("((SELECT z AS localtime FROM u) |> WHERE localtime > 3)", "((SELECT z AS localtime FROM u) |> WHERE localtime > 3)"),
         ("(((SELECT 1 AS localtime)) ORDER BY (localtime))", "(((SELECT 1 AS localtime)) ORDER BY (localtime))"),
+        ("struct((a) limit, current_timestamp)", "struct((a) limit, timestamp_micros(7))"),
+        ("(((a)) offset, current_timestamp)", "(((a)) offset, timestamp_micros(7))"),
         ("CASE WHEN s.values > 0 THEN current_timestamp END", "CASE WHEN s.values > 0 THEN timestamp_micros(7) END"),
         ("struct(s.a AS localtime, 1 localtime, a[0] localtime)", "struct(s.a AS localtime, 1 localtime, a[0] localtime)"),
         (

@@ -281,6 +281,7 @@ def test_values_without_an_alias_have_no_counterpart() -> None:
         ("select trunc(d, 'Y') from t", None),
         ("select `DATE_FORMAT`(d, 'Y') from t", None),
         ("select 'a\ue000' as a from t", "SELECT 'a\ue000' AS a FROM t"),
+        ("select 'trunc\ue000' as a from t", "SELECT 'trunc\ue000' AS a FROM t"),
     ],
 )
 def test_a_name_that_sqlglot_must_not_know_as_a_function_stays_as_it_is(text: str, expected: str | None) -> None:

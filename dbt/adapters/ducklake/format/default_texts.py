@@ -38,9 +38,9 @@ _ASCII_UNSIGNED = re.compile(r"\s*(-0+|[!-,.-~][!-~]*\s*)", re.ASCII)
 _ROUNDING = Context(prec=1000, rounding=ROUND_HALF_UP)
 """DuckDB rounds half away from zero. The digits suffice for every number of its types."""
 _MOST_DECIMALS = 18
-"""The digits after the point that DuckDB surely reads in an integer of at most 64 bits with an exponent that is not negative."""
+"""A number of digits after the point that DuckDB always reads in an integer of at most 64 bits with an exponent that is not negative."""
 _MOST_DECIMALS_OF_HUGE = 38
-"""The digits after the point that DuckDB surely reads in an integer of 128 bits."""
+"""A number of digits after the point that DuckDB always reads in an integer of 128 bits."""
 _EXPONENTS = range(-(2**15), 2**15)
 """The exponents that DuckDB reads, except in floating-point numbers."""
 _BOOLEANS = frozenset({"true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"})
@@ -143,7 +143,7 @@ def _has_readable_parts(type_name: str, text: str) -> bool:
         case _:
             if exponent and power >= 0 and decimals > _MOST_DECIMALS:
                 return False
-            type_name = "uint64" if leaf.name == "uint64" else "int64"  # read with 64 bits, whatever the type
+            type_name = "uint64" if leaf.name == "uint64" else "int64"  # DuckDB reads 64 bits for every smaller type
     return _is_in_range(type_name, Decimal(int(mantissa)))
 
 

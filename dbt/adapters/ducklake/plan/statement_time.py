@@ -23,8 +23,8 @@ _TIMES = {
 """Function → the expression for its value at a time given in microseconds since 1970."""
 _ANY_TIME = re.compile("|".join(_TIMES), re.IGNORECASE)
 _WITHOUT_PARENTHESES = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"))
-_AFTER_QUERY = words("UNION EXCEPT MINUS INTERSECT ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET |>")
-"""The words and symbols that continue a query after its first part in parentheses."""
+_AFTER_QUERY = words(") UNION EXCEPT MINUS INTERSECT ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET |>")
+"""The words and symbols that end or continue a query after its first part in parentheses."""
 _BEFORE_ARGUMENT = words("BOTH LEADING TRAILING PLACING FOR")
 """The words before an argument of `trim`, `overlay` and `substring`, as in `trim(BOTH a FROM b)`."""
 _WITH_PRECISION = frozenset(("CURRENT_TIME", "LOCALTIME"))
@@ -74,7 +74,7 @@ def _is_query(source: Source, opening: int) -> bool:
     """Whether the bracket at `opening` encloses a query, such as `(SELECT …)` or `((SELECT …) ORDER BY …)`."""
     first = source.token(opening + 1)
     if first.word == "(":
-        return source.token(source.skip(opening + 1)).word in _AFTER_QUERY
+        return _is_query(source, opening + 1) and source.token(source.skip(opening + 1)).word in _AFTER_QUERY
     return query_begins(first, source.token(opening + 2))
 
 

@@ -36,7 +36,7 @@ _WORD = re.compile(r"[a-z_]\w*", re.ASCII)
 _OWN_DATE_FUNCTIONS = frozenset({"DATE_FORMAT", "DATE_TRUNC", "TRUNC"})
 """Spark's functions whose units and patterns stay as written; sqlglot would take `Y` for a year and `yyyyy` for `yyyy` and `y`."""
 _MARK = "\ue000"
-"""Ends the name of a function that sqlglot shall not know. The compiled build, `sqlglot[c]`, forbids a parser of ours without it."""
+"""Appended to a function's name to hide it from sqlglot. A parser without the function would be a subclass, which `sqlglot[c]` forbids."""
 _APPROXIMATE = (exp.Upper, exp.Lower, exp.ILike, exp.Cast)
 """Expressions whose rules do not apply to an approximate translation, because they refuse small differences."""
 
@@ -182,13 +182,14 @@ def _parsed(text: str, direction: _Direction) -> list[exp.Expr | None]:
     dialect = Dialect.get_or_raise(direction.read)
     tokens = dialect.tokenize(text)
     for token, following in pairwise(tokens):
-        if following.token_type is TokenType.L_PAREN and token.text.upper() in direction.unparsed:
+        is_name = token.token_type is not TokenType.STRING
+        if is_name and following.token_type is TokenType.L_PAREN and token.text.upper() in direction.unparsed:
             token.text += _MARK
     trees = dialect.parser().parse(tokens, text)
     for node in (node for tree in trees if tree is not None for node in tree.walk()):
-        name = node.this[:-1] if isinstance(node.this, str) and node.this.endswith(_MARK) else ""
-        if name.upper() in direction.unparsed:
-            node.set("this", name)
+        is_name = isinstance(node, exp.Identifier | exp.Anonymous) and isinstance(node.this, str)
+        if is_name and node.this.endswith(_MARK) and node.this[:-1].upper() in direction.unparsed:
+            node.set("this", node.this[:-1])
     return trees
 
 
