@@ -1,4 +1,4 @@
-"""The jars of Hadoop's connector for S3, which the nightly run lets Spark fetch."""
+"""The JARs of Hadoop's S3A connector (hadoop-aws), which Spark fetches in the nightly run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dbt.adapters.ducklake.spark.session.java import cache_directory, find_java
 from dbt.adapters.ducklake.spark.session.jvm import spark_home
 
 SDK_VERSIONS = {"3.5.0": "2.35.4"}
-"""The version of Hadoop → that of Amazon's SDK which its connector was built with."""
+"""Hadoop version → the version of the AWS SDK that its connector was built with."""
 SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
-"""The parts of the SDK that the connector uses; `bundle`, which it asks for, has all of Amazon's services."""
+"""The parts of the SDK that the connector uses. Its dependency `bundle` (EXCLUDED) has all AWS services."""
 EXCLUDED = "software.amazon.awssdk:bundle"
 
 
@@ -31,14 +31,14 @@ def packages(hadoop: str) -> list[str]:
 
 
 def fetched_jars() -> list[Path]:
-    """Return the jars of the connector, which Spark fetches at the first call and keeps in a cache.
+    """Return the JARs of the connector, which Spark fetches at the first call and keeps in a cache.
 
     Raises:
-        OSError: they cannot be fetched.
+        OSError: they cannot be fetched, or the AWS SDK version for this Hadoop is not known.
     """
     hadoop = hadoop_version()
     if hadoop not in SDK_VERSIONS:
-        raise OSError(f"the version of Amazon's SDK for Hadoop {hadoop} is not known")
+        raise OSError(f"the AWS SDK version for Hadoop {hadoop} is not known")
     cache = cache_directory() / f"tests-ivy-{hadoop}"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:  # several processes may run tests
@@ -50,7 +50,7 @@ def fetched_jars() -> list[Path]:
 
 
 def _fetch(wanted: list[str], cache: Path) -> None:
-    """Let Spark fetch packages into a folder, for a script that does nothing."""
+    """Have Spark fetch packages into a folder by running a script that does nothing."""
     script = cache / "nothing.py"
     script.write_text("")
     command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]", "--packages", ",".join(wanted)]

@@ -29,7 +29,7 @@ print("pid", runtime.application.process.pid)
 """
 
 
-def test_a_background_start_fails_later_and_ends_with_its_process(tmp_path: Path) -> None:
+def test_a_failed_background_start_is_reported_at_first_use_and_an_exit_ends_a_start(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")

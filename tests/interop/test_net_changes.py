@@ -315,7 +315,7 @@ def test_changes_of_the_same_transaction_are_read_up_to_its_snapshot(model: Both
     assert sorted(found) == [("delete", 1, "a"), ("delete", 2, "a"), ("insert", 7, "new"), ("insert", 100, "n"), ("update", 3, "b")]
     session.rollback()
     staged_run(session, "INSERT INTO t VALUES (7, 'new')", "CREATE OR REPLACE TABLE t AS SELECT id, v FROM t WHERE id <> 2")
-    with pytest.raises(StatementError, match="cannot be changed again before this is committed"):
+    with pytest.raises(StatementError, match="cannot be changed again before this transaction is committed"):
         session.execute("INSERT INTO t VALUES (9, 'late')")
     session.rollback()
     staged_run(session, "INSERT INTO t VALUES (7, 'new')")

@@ -16,7 +16,7 @@ from tests.duckdb_instances import open_duckdb
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> LakeSettings:
+def settings(tmp_path_factory: pytest.TempPathFactory) -> LakeSettings:
     """The lake `here` in SQLite, with `There` in a DuckDB file attached."""
     folder = tmp_path_factory.mktemp("lakes")
     there = LakeSettings(f"ducklake:{folder}/there.duckdb", f"{folder}/there/", database="There", data_inlining_row_limit=0)
@@ -26,9 +26,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> LakeSettings:
 
 
 @pytest.fixture(scope="module")
-def both(places: LakeSettings, runtime: SparkRuntime) -> Iterator[LakeSession]:
+def both(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[LakeSession]:
     """A session in which `there.main.orders` and `here.main.customers` have rows."""
-    opened = Lake.open(places)
+    opened = Lake.open(settings)
     opened.runtime = runtime
     with opened.session() as session:
         session.execute("CREATE TABLE customers AS SELECT * FROM VALUES (1, 'Ann'), (2, 'Bob') AS t(id, name)")
@@ -41,8 +41,8 @@ def rows(session: LakeSession, query: str) -> list[tuple[Any, ...]]:
     return sorted(session.execute(query).fetch())
 
 
-def opened(places: LakeSettings, runtime: SparkRuntime, **attached: Any) -> Lake:
-    lake = Lake.open(replace(places, attached=(replace(places.attached[0], **attached),)))
+def opened(settings: LakeSettings, runtime: SparkRuntime, **attached: Any) -> Lake:
+    lake = Lake.open(replace(settings, attached=(replace(settings.attached[0], **attached),)))
     lake.runtime = runtime
     return lake
 
@@ -58,7 +58,7 @@ def test_the_database_name_selects_the_lake(both: LakeSession) -> None:
         both.execute("CREATE TABLE nowhere.main.t (a INT)")
 
 
-def test_rows_of_one_lake_change_with_those_of_another(both: LakeSession) -> None:
+def test_statements_change_one_lake_with_rows_of_another(both: LakeSession) -> None:
     both.execute("CREATE SCHEMA there.s")
     both.execute("CREATE TABLE there.s.t AS SELECT * FROM customers")
     both.execute("INSERT INTO there.s.t SELECT customer + 10, 'new' FROM there.main.orders WHERE amount = 5")
@@ -117,9 +117,9 @@ def test_a_view_reads_the_newest_rows_of_another_lake(both: LakeSession) -> None
     both.execute("DROP VIEW v")
 
 
-def test_a_transaction_changes_only_one_lake(both: LakeSession, places: LakeSettings) -> None:
-    data_path = Path(str(places.attached[0].data_path))
-    files, versions = sorted(data_path.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id
+def test_a_transaction_changes_only_one_lake(both: LakeSession, settings: LakeSettings) -> None:
+    data_path = Path(str(settings.attached[0].data_path))
+    files, snapshot_id = sorted(data_path.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id
     both.begin()
     both.execute("INSERT INTO customers VALUES (3, 'Cid')")
     for statement in (
@@ -132,7 +132,7 @@ def test_a_transaction_changes_only_one_lake(both: LakeSession, places: LakeSett
             both.execute(statement)
     assert rows(both, "SELECT count(*) FROM customers JOIN there.main.orders ON true") == [(9,)]
     both.rollback()
-    assert (sorted(data_path.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id) == (files, versions)
+    assert (sorted(data_path.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id) == (files, snapshot_id)
 
     both.begin()
     both.execute("CREATE TABLE there.main.t AS SELECT * FROM customers")
@@ -143,7 +143,7 @@ def test_a_transaction_changes_only_one_lake(both: LakeSession, places: LakeSett
     both.execute("DROP TABLE there.main.t")
 
 
-def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, places: LakeSettings, runtime: SparkRuntime) -> None:
+def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, settings: LakeSettings, runtime: SparkRuntime) -> None:
     both.execute("INSERT INTO there.main.orders VALUES (9, 9)")
     before = both.lake.catalog_of("There").latest().snapshot_id - 1
     count = "SELECT count(*) FROM there.main.orders"
@@ -151,7 +151,7 @@ def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, pla
     assert rows(both, f"{count} AT (VERSION => {before})") == [(3,)]
     timestamp = both.lake.catalog_of("There").resolve(version=before).time
     for pinned in ({"snapshot_version": before}, {"snapshot_time": timestamp}):
-        lake = opened(places, runtime, create_if_not_exists=False, **pinned)
+        lake = opened(settings, runtime, create_if_not_exists=False, **pinned)
         with lake.session() as past:
             assert rows(past, count) == [(3,)]
             assert rows(past, f"{count} VERSION AS OF {before + 1}") == [(4,)]
@@ -164,8 +164,8 @@ def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, pla
 
 
 @pytest.mark.usefixtures("both")
-def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: SparkRuntime) -> None:
-    lake = opened(places, runtime, read_only=True)
+def test_the_error_names_the_read_only_lake(settings: LakeSettings, runtime: SparkRuntime) -> None:
+    lake = opened(settings, runtime, read_only=True)
     with lake.session() as session:
         session.execute("CREATE TABLE copy AS SELECT * FROM there.main.orders")
         for statement in ("INSERT INTO there.main.orders VALUES (1, 1)", "CREATE SCHEMA there.s", "CHECKPOINT there"):
@@ -176,9 +176,9 @@ def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: Spark
 
 
 @pytest.mark.usefixtures("both")
-def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettings, runtime: SparkRuntime) -> None:
+def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(settings: LakeSettings, runtime: SparkRuntime) -> None:
     path = "postgresql://me:hunter2@localhost:1/db"
-    lake = opened(places, runtime, path=path, data_path=None, create_if_not_exists=False)
+    lake = opened(settings, runtime, path=path, data_path=None, create_if_not_exists=False)
     with lake.session() as session:
         assert rows(session, "SELECT count(*) FROM here.main.customers") == [(2,)]
         with pytest.raises(DuckLakeError, match="the attached lake There cannot be opened") as raised:
@@ -189,10 +189,10 @@ def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettin
     lake.close_catalogs()
 
 
-def test_duckdb_reads_both_lakes_while_the_session_is_idle(both: LakeSession, places: LakeSettings) -> None:
+def test_duckdb_reads_both_lakes_while_the_session_is_idle(both: LakeSession, settings: LakeSettings) -> None:
     both.execute("CREATE OR REPLACE VIEW theirs AS SELECT customer FROM there.main.orders WHERE amount > 5")
     theirs = open_duckdb("ducklake", "sqlite_scanner")
-    for lake in (places, *places.attached):
+    for lake in (settings, *settings.attached):
         theirs.execute(f"ATTACH '{lake.path}' AS {lake.database}")
     try:
         joined = "SELECT name, sum(amount) FROM here.customers JOIN There.orders ON customer = id GROUP BY name ORDER BY name"

@@ -18,7 +18,7 @@ def test_cached_rows_are_computed_once_and_planned_as_one_node(runtime: SparkRun
         assert rows._jdf.queryExecution().withCachedData().getClass().getSimpleName() == "InMemoryRelation"
 
 
-def test_the_same_rows_can_be_cached_under_other_names(runtime: SparkRuntime) -> None:
+def test_two_frames_over_the_same_rows_are_cached_with_their_own_column_names(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5)
     with cached(numbers.selectExpr("id + 1 AS a")) as rows, cached(numbers.selectExpr("id + 1 AS b")) as others:
         assert (rows.columns, others.columns) == (["a"], ["b"])

@@ -292,7 +292,7 @@ def test_statements_of_spark_about_its_own_tables(lake: LakeSession) -> None:
         lake.execute(f"ANALYZE TABLE {own} COMPUTE STATISTICS")
         assert rows(lake, f"SHOW PARTITIONS {own}") == [("b=2",)]
         assert "InsertIntoHadoopFsRelationCommand" in rows(lake, f"EXPLAIN INSERT INTO {own} SELECT id, 3 FROM t")[0][0]
-        with pytest.raises(StatementError, match="SHOW CREATE TABLE t shows the keys"):
+        with pytest.raises(StatementError, match="SHOW CREATE TABLE t shows the partition keys"):
             lake.execute("SHOW PARTITIONS t")
     finally:
         lake.spark().sql(f"DROP TABLE {own}")

@@ -1,4 +1,4 @@
-"""Compare the lake of the acceptance project with the expected rows, read by DuckDB with the `ducklake` extension."""
+"""Compare the lake of the matrix project (`tests/matrix/project`) with the expected rows, read by DuckDB with the `ducklake` extension."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ FEATURES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     "time_of_day": ("SELECT count(*), min(time), max(time) FROM time_of_day", [(20, dt.time(1, 2, 3), dt.time(1, 2, 3))]),
     "any_type": ("SELECT count(*), any_value(document) FROM any_type", [(20, {"a": [1, "x"]})]),
 }
-"""The models with the tag `feature`."""
+"""Model with the tag `feature` → its query and the expected rows."""
 
 
 def differences(catalog: str, lacking: Collection[str]) -> list[str]:
-    """Return what DuckDB reads otherwise than expected after the second build.
+    """Return a line for each query whose rows, as DuckDB reads them after the second build, differ from the expected ones.
 
     Args:
         catalog: the attach string, `ducklake:sqlite:…`.
@@ -65,6 +65,6 @@ def differences(catalog: str, lacking: Collection[str]) -> list[str]:
     return found
 
 
-def data_files(folder: Path) -> int:
+def count_parquet_files(folder: Path) -> int:
     """Return how many Parquet files are below a folder."""
     return sum(1 for _ in folder.rglob("*.parquet"))

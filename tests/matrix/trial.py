@@ -1,4 +1,4 @@
-"""Try one combination: build the acceptance project twice in its environment, and compare the lake; or check that it is refused in time."""
+"""Try one combination: build the matrix project twice in its environment, and compare the lake; or check that it is refused in time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .combinations import Combination
 from .environments import NotAvailableError, cache, commands_without_java, environment, installed, java_packages
-from .lake_rows import FEATURES, data_files, differences
+from .lake_rows import FEATURES, count_parquet_files, differences
 
 PROJECT = Path(__file__).with_name("project")
 REFUSAL_SECONDS = 20
@@ -85,7 +85,7 @@ def _tried(combination: Combination, project: Path, variables: dict[str, str]) -
     _succeed(["dbt", "build", "--exclude", "tag:feature", "--vars", "{day: 2}"], project, variables)
     _features(combination, project, variables)
     _succeed(["dbt", "run-operation", "ducklake_checkpoint"], project, variables)
-    if data_files(project / "data") < 2:
+    if count_parquet_files(project / "data") < 2:
         raise TrialError("Spark wrote no data files")
     catalog = variables["MATRIX_CATALOG"].replace("lake.", f"{project}/lake.")
     if wrong := differences(catalog, combination.lacking):

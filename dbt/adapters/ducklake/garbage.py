@@ -1,4 +1,4 @@
-"""Keep Python's garbage collector from searching modules, which live until the process ends.
+"""Keep Python's garbage collector from scanning modules, which live until the process ends.
 
 Each full collection of a dbt process takes a tenth of a second, and a short command has six of them.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 
 
 def exempt_modules() -> None:
-    """Exempt all objects of a dbt command from collections: so far they are almost only modules.
+    """Exempt all objects that exist now from collections, if this process is a dbt command. They are almost only modules.
 
-    Programs that run dbt in their own process (`dbtRunner`) have other objects, which stay as they are.
+    Programs that run dbt in their own process (`dbtRunner`) have other objects too, so nothing is exempted there.
     """
     if sys.argv and Path(sys.argv[0]).stem == "dbt":
         gc.freeze()

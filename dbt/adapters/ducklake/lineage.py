@@ -1,4 +1,7 @@
-"""The lineage of a command: the tables that each node has read and written, sent as events of OpenLineage when they start and end."""
+"""Send the lineage of a dbt command as OpenLineage events.
+
+They say when the command and each node start and end, and which tables each node reads and writes.
+"""
 
 from __future__ import annotations
 
@@ -92,11 +95,11 @@ class CommandLineage:
             self._sender.send(Event(COMPLETE, run, inputs, (output,)))
 
     def finish(self, success: bool) -> None:
-        """Send the end of the command, wait for all events, and warn if some were not sent."""
+        """Send the end of the command, wait at most `FLUSH_SECONDS` for events not yet sent, and warn if some were not."""
         self._sender.send(Event(COMPLETE if success else FAIL, self.command, error=None if success else "The command failed"))
         failure = self._sender.close()
         if failure is not None:
-            self._warn(f"OpenLineage events of this command were not sent: {failure}. The nodes and their results are not affected")
+            self._warn(f"Some OpenLineage events of this command were not sent: {failure}. The nodes and their results are not affected")
 
     def _on_event(self, message: Any) -> None:
         if message.info.name == "CommandCompleted":
@@ -115,7 +118,7 @@ class CommandLineage:
     def _described(
         self, node: Any, session: LakeSession, manifest: Any, outcome: CommitOutcome | None
     ) -> tuple[tuple[Dataset, ...], Dataset]:
-        """Return the inputs and the output of a node with their versions, columns and statistics, as far as they can be read."""
+        """Return the inputs and the output of a node with versions and columns, and the statistics of the output, if they can be read."""
         output = (fold(node.database), fold(node.schema), fold(node.alias))
         staged = outcome is not None and outcome.staged
         inputs: dict[Key, int | None] = dict.fromkeys(_declared(manifest, node))

@@ -70,7 +70,7 @@ class Dataset:
     Args:
         namespace: the lake; see `lake_namespace`.
         name: schema and name with a dot between them.
-        version: the snapshot that was read or written; None if it is not known, or for a view.
+        version: the snapshot that was read or written; None if it is not known, as for a view that was read.
         columns: (name, Spark type, comment) of each column.
         description: the comment of the table or view.
         written: what the run wrote to it.

@@ -1,4 +1,4 @@
-"""The field `target_type` of a profile: packages then choose their branches and macros for Spark or Databricks.
+"""The field `target_type` of a profile, with which packages choose their branches and macros for Spark or Databricks.
 
 Packages compare `target.type` with the types of adapters that they know, and dispatch by the same names. dbt finds adapters by that type,
 so its text stays `ducklake`.
@@ -39,7 +39,9 @@ class TargetType(str):
 
 
 def add_macro_prefix(container: AdapterContainer) -> None:
-    """Have dbt search macros by the profile's `target_type` too, after those of this adapter and its parents, and before `default__`.
+    """Make dbt's dispatch also search macros with the prefix of the profile's `target_type`.
+
+    They come after those of this adapter and its parents, and before `default__`.
 
     dbt searches by the types of an adapter and its parents, which have to be installed. dbt-databricks is not needed for its name.
     """

@@ -1,4 +1,7 @@
-"""Two processes that build the same new relation at once: the second is refused, and replaces nothing."""
+"""A relation that another program creates while a node builds it for the first time.
+
+The node is refused and replaces nothing, except with --full-refresh.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class TestFirstBuilds(OnALake):
 
     @pytest.fixture
     def create_before(self, project, dbt_profile_target, monkeypatch):
-        """A function that lets DuckDB create a table once, just before the next transaction of a node begins or commits."""
+        """A function that has DuckDB create the table of the named node once, just before the node's next transaction begins or commits."""
 
         def create(name: str, when: str) -> None:
             original, done = getattr(DuckLakeConnectionManager, when), []

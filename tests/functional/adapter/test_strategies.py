@@ -1,4 +1,7 @@
-"""Incremental strategies in cases that the suite does not cover: partitions, nondeterministic sources, NULL keys, names and types."""
+"""Incremental strategies in cases that dbt's suite does not cover.
+
+The cases: partitions, nondeterministic sources, NULL, missing and duplicate keys, names and types, Python models.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +170,7 @@ class TestPythonStrategies:
             "appended.py": PYTHON.replace("{strategy}", "append"),
         }
 
-    def test_python_models_have_every_strategy(self, project):
+    def test_python_models_can_merge_replace_and_append(self, project):
         run_dbt(["run"])
         results = run_dbt(["run"])
 

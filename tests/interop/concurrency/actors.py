@@ -1,4 +1,4 @@
-"""The actors that work on a lake: our sessions and DuckDB. Each returns the outcome of a statement in the form of the checker."""
+"""The actors that work on a lake: our sessions and DuckDB. Each returns the outcome of a statement in the form that the checker expects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class CrashError(Exception):
 
 @dataclass
 class Work:
-    """The statements of an actor since it began, or one statement outside a transaction."""
+    """The statements of an actor since BEGIN, or one statement outside a transaction.
+
+    `begun` is the number of its first step, `seen` the newest snapshot then.
+    """
 
     begun: int
     seen: int
@@ -79,7 +82,7 @@ class Ours:
                     count=result.counts.total if result.counts is not None and is_counted(statement.kind, statement.text) else None
                 )
             except (StatementError, DataError, EngineError) as error:
-                if isinstance(error, EngineError) and error.condition not in _OF_THE_USER:
+                if isinstance(error, EngineError) and error.condition not in _USER_ERRORS:
                     raise
                 return Answer(refused=True, message=_brief(error))
 
@@ -97,8 +100,8 @@ class Ours:
         """Do nothing: our session's caches stay valid after maintenance."""
 
 
-_OF_THE_USER = frozenset({"TABLE_OR_VIEW_NOT_FOUND"})
-"""The error of Spark for an unknown name."""
+_USER_ERRORS = frozenset({"TABLE_OR_VIEW_NOT_FOUND"})
+"""Spark's error conditions that a statement may cause: an unknown name."""
 
 
 class DuckDB:
@@ -111,7 +114,7 @@ class DuckDB:
         self.connection.execute("SET TimeZone = 'UTC'")
 
     def attach(self, place: CatalogUnderTest, inlining: int) -> None:
-        """Attach a lake."""
+        """Attach a lake with this `data_inlining_row_limit`."""
         self._place, self._inlining = place, inlining
         oracle.attach(self.connection, place, data_inlining_row_limit=inlining)
         self.connection.execute("USE lake")
@@ -170,7 +173,7 @@ class DuckDB:
         return [row[0] for row in self.connection.execute(query).fetchall()]
 
     def state(self, snapshot: int) -> State:
-        """Return all rows at a snapshot."""
+        """Return the rows of all tables, and the views, at a snapshot."""
         relations: dict[str, Found] = {}
         visible = f"begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
         metadata = "__ducklake_metadata_lake"
@@ -185,7 +188,7 @@ class DuckDB:
 
 
 def read_by_us(session: LakeSession, states: dict[int, State]) -> dict[int, State]:
-    """Return the same snapshots as our session reads them in one query. Views are copied from `states`."""
+    """Read the tables at these snapshots in our session, in one query. Views are copied from `states`."""
     found: dict[int, dict[str, Found]] = {}
     queries, columns = [], {}
     for snapshot, state in states.items():

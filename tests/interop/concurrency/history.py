@@ -56,7 +56,7 @@ class Step:
 class Script:
     """The initial lake and the sequence of steps: everything that determines a history.
 
-    `setup` is run by DuckDB, one snapshot per statement. `inlining` is the row limit of all clients.
+    `setup` is run by DuckDB, one snapshot per statement. `inlining` is the `data_inlining_row_limit` of all clients.
     """
 
     inlining: int

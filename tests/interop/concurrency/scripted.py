@@ -1,4 +1,4 @@
-"""Scripts written by people: one step per line, the actor first."""
+"""Parse hand-written scripts: one step per line, the actor first."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _FIRST_WORDS = {
     "TRUNCATE": Kind.CHANGE,
 }
 _TABLE_AT = {"INSERT": 2, "UPDATE": 1, "DELETE": 2, "MERGE": 2, "TRUNCATE": 2, "DROP": 2, "ALTER": 2, "CREATE": 2}
+"""First word → index of the word that names the relation."""
 
 
 def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Script:
@@ -23,8 +24,8 @@ def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Scrip
 
     Args:
         lines: Such as `A BEGIN`, `duckdb INSERT INTO t VALUES (1, 2)`, `B merge_adjacent_files`, `A expire_snapshots 1`.
-        inlining: The row limit of all clients.
-        setup: Statements that DuckDB runs before, one snapshot for each.
+        inlining: The `data_inlining_row_limit` of all clients.
+        setup: Statements that DuckDB runs before the first step, one snapshot for each.
     """
     tables = tuple(f"CREATE TABLE {table} (id INTEGER, n INTEGER)" for table in ("t", "u"))
     return Script(inlining, tables + setup, tuple(_step(line) for line in lines))

@@ -60,7 +60,7 @@ def test_a_transform_needs_a_column_of_a_supported_type() -> None:
         check_transform(Column(4, "l", "list", (Column(5, "element", "int32"),)), "identity")
 
 
-def test_a_key_of_a_dropped_column_is_an_error_of_the_lake() -> None:
+def test_a_key_of_a_dropped_column_raises_a_lake_error() -> None:
     with pytest.raises(LakeError, match="column id 9"):
         key_columns([DAY], [PartitionField(9)])
 

@@ -10,10 +10,10 @@ import pytest
 from dbt.adapters.ducklake.session import connect
 from tests.duckdb_instances import open_duckdb
 
-OPTIONS = ("schema => 's', table_name => 't'", "schema => 's'", "")
+SCOPES = ("schema => 's', table_name => 't'", "schema => 's'", "")
 
 
-@pytest.mark.parametrize("scope", OPTIONS)
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize(
     "call",
     [

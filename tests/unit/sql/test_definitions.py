@@ -214,6 +214,8 @@ REFUSED = [
     ("create table t partitioned by (a.b) as select 1", "a is a nested column"),
     ("create table a.b.c.d (x int)", "more than three parts"),
     ("create materialized view v as select 1", "materialized views are not supported"),
+    ("drop materialized view v", "has no materialized views: write DROP TABLE or DROP VIEW"),
+    ("drop streaming table t", "has no streaming tables: write DROP TABLE"),
     ("create streaming table v as select 1", "streaming tables are not supported"),
     ("create view v tblproperties ('a' = 'b') as select 1", "TBLPROPERTIES is not supported"),
     ("create schema s location '/x'", "LOCATION is not supported"),

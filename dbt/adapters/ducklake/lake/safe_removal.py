@@ -18,14 +18,14 @@ from ..spark.files.storage import is_local, remove_each
 from .data_path import Owners, write_mark
 
 _UNMARKED = (
-    "it may belong to another lake, because the data path {data_path} has no mark yet. The first removal only writes the mark: "
-    "run it again if no other lake uses this data path"
+    "it may belong to another lake, because the data path {data_path} has no mark yet. The first removal that is not "
+    "a dry run only writes the mark: run it again if no other lake uses this data path"
 )
 
 
 @dataclass(frozen=True)
 class Removal:
-    """The result for a file: removed (or already missing) if `kept_because` is None, otherwise kept."""
+    """The result for a file: removed (or already missing) if `kept_because` is None, otherwise kept. In a dry run: what would happen."""
 
     path: str
     kept_because: str | None = None
@@ -38,7 +38,9 @@ class CanonicalPaths:
         self._folders: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """Return the path of a file with the links of its folder resolved as the system does it; the file may itself be a link.
+        """Return the path of a file with the symbolic links of its folder resolved. If the file is itself a link, that link is kept.
+
+        A URL is normalized.
 
         Raises:
             ValueError: no file can have this path.
@@ -49,7 +51,7 @@ class CanonicalPaths:
             return normalize(path)
         folder, name = os.path.split(without_file_scheme(path))  # not normalized: `..` after a link leads out of the link's target
         if name in {"", ".", ".."}:
-            raise ValueError("the path of a file cannot end in a folder")
+            raise ValueError("the path does not end in a file name")
         if folder not in self._folders:
             self._folders[folder] = os.path.realpath(folder)
         return os.path.join(self._folders[folder], name)
@@ -100,7 +102,7 @@ class SafeRemoval:
         return [Removal(path, reason) for path, reason in zip(paths, reasons, strict=True)]
 
     def _reason_or_failure(self, path: str) -> str | None:
-        """Return the reason why a file is kept, also if its path or the storage fails; None if its removal is safe."""
+        """Return the reason why a file is kept, including an invalid path or a failure of the storage; None if its removal is safe."""
         try:
             return self._reason_to_keep(path)
         except OSError as error:

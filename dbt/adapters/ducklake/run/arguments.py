@@ -24,7 +24,7 @@ class Parameter:
 
     name: str
     read: Callable[[Any], Any]
-    """Converts a constant of the statement to the value, such as `text` and the functions below it. It is not called for NULL, which
+    """A function such as `text` below. It converts a constant of the statement to the argument's value. It is not called for NULL, which
     becomes None."""
     required: bool = False
     """Whether the argument is required; an explicit NULL is accepted."""
@@ -58,7 +58,7 @@ def identifier(value: object) -> str:
 
 
 def integer(value: object) -> int:
-    """Return a whole number."""
+    """Return a whole number. A string with one is converted."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError("a whole number")
     try:
@@ -68,7 +68,7 @@ def integer(value: object) -> int:
 
 
 def number(value: object) -> float:
-    """Return a number."""
+    """Return a number. A string with one is converted."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("a number")
     try:
@@ -78,7 +78,7 @@ def number(value: object) -> float:
 
 
 def boolean(value: object) -> bool:
-    """Return a boolean, also for a string or number that DuckDB casts to one."""
+    """Return a boolean, also for 0, 1 or a string that DuckDB casts to one."""
     word = fold(str(value))
     if word in TRUE or word in FALSE:
         return word in TRUE

@@ -1,4 +1,4 @@
-"""Report the progress of long statements: first after 10 seconds, then every 30 seconds."""
+"""Report the progress of long-running nodes and statements: first after 10 seconds, then every 30 seconds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Watch:
 
     @contextmanager
     def running(self, work: RunningWork) -> Iterator[None]:
-        """Report until the block ends."""
+        """Report the progress of `work` until the block ends."""
         with self._changed:
             self._running.add(work)
             if self._thread is None or not self._thread.is_alive():  # it is not alive in a forked process

@@ -11,11 +11,15 @@ _STATISTICS = "leave it out: each commit stores the statistics of its files"
 _NEWEST = "leave it out: each statement reads the newest snapshot"
 _LISTED = "leave it out: the catalog lists all files of a table. CALL lake.add_data_files('t', ['file.parquet']) adds existing ones"
 _COMPACT = (
-    "CALL lake.merge_adjacent_files('t') merges small files, CALL lake.rewrite_data_files('t') removes deleted rows, CHECKPOINT does both"
+    "CALL lake.merge_adjacent_files('t') merges small files, CALL lake.rewrite_data_files('t') rewrites files that lost many rows, "
+    "and CHECKPOINT does both"
 )
-_REMOVE = "CALL lake.expire_snapshots(older_than => …), then CALL lake.cleanup_old_files(), remove old files; CHECKPOINT does both"
+_REMOVE = (
+    "CALL lake.expire_snapshots(older_than => …) removes old snapshots, and CALL lake.cleanup_old_files() later removes their files. "
+    "CHECKPOINT does both if the option expire_older_than is set"
+)
 _RESTORE = "CALL lake.rollback(version => …, table_name => 't') restores an earlier snapshot"
-_KEYS = "SHOW CREATE TABLE t shows the keys, SELECT DISTINCT their values, and CALL lake.list_files('t') the files"
+_KEYS = "SHOW CREATE TABLE t shows the partition keys, SELECT DISTINCT shows their values, and CALL lake.list_files('t') shows the files"
 _INSTEAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("OPTIMIZE",), _COMPACT),
     (("REORG", "TABLE"), _COMPACT),

@@ -45,7 +45,12 @@ _UNSUPPORTED = {
     "views that use the macro can be queried here",
     "STREAMING": "streaming tables are not supported: create a table",
 }
-"""The word after CREATE or DROP → the text of the error."""
+"""The word after CREATE → the text of the error."""
+_NOT_THERE = {
+    "MATERIALIZED": "a lake has no materialized views: write DROP TABLE or DROP VIEW",
+    "STREAMING": "a lake has no streaming tables: write DROP TABLE",
+}
+"""The word after DROP → the text of the error."""
 
 
 def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first word)
@@ -144,8 +149,7 @@ def _create(cursor: Cursor) -> Statement:
 
 def _drop(cursor: Cursor) -> Statement:
     cursor.expect("DROP")
-    # A macro can be dropped, though not created.
-    reason = None if cursor.at("MACRO") else _UNSUPPORTED.get(cursor.peek().word)
+    reason = _NOT_THERE.get(cursor.peek().word)
     if reason is not None:
         raise StatementError(reason)
     if cursor.at_any((*SCHEMA, "TABLE", "VIEW", "MACRO", "FUNCTION")):
@@ -165,7 +169,7 @@ def _alter(cursor: Cursor) -> Statement:
 
 
 def _refuse_insert_after_from(source: Source) -> None:
-    """Refuse FROM t INSERT INTO …, Hive's statement with several targets."""
+    """Refuse FROM t INSERT INTO …, Hive's multi-table insert."""
     cursor = Cursor(source)
     if cursor.at("FROM"):
         cursor.upto(("INSERT",))

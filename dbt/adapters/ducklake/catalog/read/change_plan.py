@@ -24,7 +24,11 @@ from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
 
 
 def read_changes(connection: Connection, table: Table, history: TableHistory, start: int, end: int) -> ChangePlan:
-    """Return the plan for the snapshots from `start` through `end`; `table` is the definition at `end`."""
+    """Return the plan for the snapshots from `start` through `end`; `table` is the definition at `end`.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
     delete_files = _delete_files(connection, table, end)
     inlined_deletes = _inlined_deletes(connection, table.table_id, end)
     first_new = connection.scalar(select(func.max(t.snapshot.c.next_file_id)).where(t.snapshot.c.snapshot_id < start)) or 0

@@ -60,7 +60,7 @@ class TableHistory:
         return column_tree(sorted(live, key=lambda row: row.column_order), {})
 
     def reused_names(self, columns: Iterable[Column]) -> frozenset[tuple[int | None, str]]:
-        """Return the names by which a column must not be read, because files may use them for another column.
+        """Return the names by which a column must not be read: names that two columns have had, and names that a column has not always had.
 
         Names are compared in lower case, as Spark does when it pushes down filters. So two names that differ only in case count as reused.
 

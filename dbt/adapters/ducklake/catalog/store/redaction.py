@@ -14,7 +14,7 @@ _HARMLESS = re.compile(
 )
 """Keys of PostgreSQL and MySQL whose values may be shown. Any other value is hidden, because its key may be a misspelled `password`."""
 _INNER_ADDRESS = re.compile(r"://|:.*@|(?:pas|pw)\w*\s*=", re.DOTALL | re.IGNORECASE)
-"""What a harmless value contains only if it is itself an address, which may have a password."""
+"""Matches a value that may itself be an address with a password. It is hidden even if its key is harmless."""
 _URL_PASSWORD = re.compile(r"^([^:/?#@]*:).*(?=@)", re.DOTALL)
 _USER = re.compile(r"([^:/?#@]*)(?::\*+)?@")
 """The user of a URL, with a password that is hidden."""

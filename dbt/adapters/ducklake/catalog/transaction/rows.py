@@ -17,6 +17,8 @@ from .staging import Staging
 class RowStaging:
     """Stages the changes of a transaction to rows.
 
+    Every method raises the errors of `Staging.require_open`, and all but `read_as_input` also those of `Staging.put_rows`.
+
     Args:
         view: the lake with the staged changes.
         staging: the staged changes.
@@ -71,7 +73,7 @@ class RowStaging:
 
         Args:
             table: the table.
-            delete_files: each contains all deleted positions of its data file, which may be a staged one.
+            delete_files: each contains all deleted positions of its data file, except the inlined ones. The data file may be a staged one.
             ended_files: ids of data files whose rows are all deleted; a staged file is abandoned.
             inlined: inlined-data table of the scan plan → ids of the rows to delete, which may be staged rows.
             rewrite_with_id: rewrites delete files that contain the expected snapshot id, if the commit gets another id. Without it, such
@@ -87,7 +89,7 @@ class RowStaging:
         )
 
     def read_as_input(self, table: Table) -> None:
-        """Stage that the position of a model includes the staged changes of a table."""
+        """Record that a model has read a table's staged changes as changes of its input. This transaction cannot change the table again."""
         self._staging.require_open()
         self._staging.put(inputs=self._staging.changes.inputs | {table.table_id})
 
@@ -140,7 +142,7 @@ class RowStaging:
             within: the change depends only on rows that pass all of these filters, and on rows that queries of this transaction read.
         """
         self._staging.require_open()
-        # also if the staged changes do not show it: the table is new, or an earlier transaction of the run had the same condition
+        # the read set gets it even if the staged changes do not: the table is new, or an earlier transaction of the run had the condition
         self._record_read(table.table_id, within)
         if table.table_id >= 0:
             self._staging.put_rows(table, self._staging.rows_of(table).depending_on([tuple(within)]))
@@ -150,5 +152,7 @@ class RowStaging:
         for path in (file.path for file in changes.written()):
             self._staging.files[path] = None
         if self._staging.rows_of(table).has_changes or table.table_id in self._staging.changes.tables:
-            raise StatementError(f"{table.schema_name}.{table.name} was changed in this transaction; commit before you maintain it")
+            raise StatementError(
+                f"{table.schema_name}.{table.name} was changed in this transaction; COMMIT before you run maintenance on it"
+            )
         self._staging.put_rows(table, changes)

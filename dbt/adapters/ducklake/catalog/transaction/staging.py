@@ -17,20 +17,20 @@ class Staging:
 
     Args:
         require_writable: raises an error if changes are not allowed.
-        whole: the staging to continue from. It shares its source of new ids, so the ids stay unique.
-        ids: the source of new ids, to share with other transactions; ignored if `whole` is given.
+        shared: the staging of the shared transaction to start from. Its new ids and next row ids are shared, so ids stay unique.
+        ids: the source of new ids, to share with other transactions; ignored if `shared` is given.
     """
 
-    def __init__(self, require_writable: Callable[[], None], whole: Staging | None = None, ids: Iterator[int] | None = None) -> None:
+    def __init__(self, require_writable: Callable[[], None], shared: Staging | None = None, ids: Iterator[int] | None = None) -> None:
         self.require_writable = require_writable
-        self.changes: Staged = Staged() if whole is None else whole.changes
+        self.changes: Staged = Staged() if shared is None else shared.changes
         """An immutable value that is replaced, so that an earlier one is a savepoint."""
         self.files: dict[str, None] = {}
-        """The paths of all files that were ever staged."""
+        """The paths of all files that we wrote for the transaction, including discarded ones. Files of other programs are not in it."""
         self.finished = False
-        self.next_row_ids: dict[int, int] = {} if whole is None else whole.next_row_ids
+        self.next_row_ids: dict[int, int] = {} if shared is None else shared.next_row_ids
         """Table id → the row id of the staged row with the offset 0, if no concurrent writer inserts."""
-        self._ids: Iterator[int] = (ids or count(-1, -1)) if whole is None else whole._ids
+        self._ids: Iterator[int] = (ids or count(-1, -1)) if shared is None else shared._ids
 
     def require_open(self) -> None:
         """Require that the transaction can change the lake.
@@ -63,8 +63,8 @@ class Staging:
         """
         if table.table_id in self.changes.inputs:
             raise StatementError(
-                f"{table.schema_name}.{table.name} cannot be changed again before this is committed, because a model has read its "
-                "changes. With publish: run, change it in a node that runs before that model, or set publish: node"
+                f"{table.schema_name}.{table.name} cannot be changed again before this transaction is committed, because a model has read "
+                "its changes. With publish: run, change it in a node that runs before that model, or set publish: node"
             )
 
     def require_readable(self, table: Table) -> None:

@@ -1,8 +1,8 @@
 """A table at a snapshot as a DataFrame, from its `ScanPlan`.
 
-Each group of files (`file_groups`) is read by at most two Parquet scans: one for files whose rows are all wanted, and one for files with
-deletes, without their deleted rows. Inlined rows are local relations. A table without schema changes and deletes is one plain scan,
-with Spark's filter pushdown and column pruning.
+Each group of files (`file_groups`) is split (`FileGroup.split`): files that are read whole, restricted files, encrypted files, and further
+entries of the same path have scans of their own. If most rows are in restricted files, one scan reads both. Inlined rows are local
+relations. A table without schema changes and deletes is one plain scan, with Spark's filter pushdown and column pruning.
 """
 
 from __future__ import annotations
@@ -65,10 +65,12 @@ def scan(
         plan: the files and inlined rows to read.
         lineage: add LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID after the columns.
         virtual: names of `VIRTUAL` to add after that, in this order.
-        unneeded: what `unneeded_columns` has found about an equal scan: names of columns that are NULL in rows of encrypted files.
+        unneeded: the names of columns that the query does not need, from `unneeded_columns`. Encrypted files are read without them; there
+            they are NULL.
 
     Raises:
-        LakeError: a file whose footer is needed is missing, or Spark cannot read a file or value.
+        LakeError: a file whose footer is needed is missing or is not a Parquet file, the key of an encrypted file is wrong, or Spark cannot
+            represent an inlined value or would skip a file.
         StatementError: an unknown virtual column.
     """
     for name in virtual:

@@ -1,6 +1,6 @@
 """Decide which Spark settings may be shown.
 
-Only those with names known to be harmless, and not matched by Spark's or Hadoop's redaction patterns.
+A setting may be shown if its name is known to be harmless, is not sensitive, and no redaction pattern of Spark or Hadoop matches it.
 """
 
 from __future__ import annotations
@@ -19,28 +19,30 @@ REDACTED = (
 """Our value for `REDACTION`. Spark's own lacks `fs.azure.account.key.…`, `fs.azure.sas.…`, `fs.s3a.encryption.key`, passwords in URLs."""
 
 OPTIONS_REDACTION = "spark.sql.redaction.options.regex"
-"""Spark's setting: a further pattern of the settings that `SET` hides, which a session can change after the start."""
+"""Spark's setting: a further pattern of the settings that `SET` hides. A session can change it after the start."""
 DEFAULT_OPTIONS_REDACTION = "(?i)url"
 """Spark's own value for `OPTIONS_REDACTION`."""
 REDACTED_BUCKETS = r"^fs\.s3a\.bucket\..*\.(?:access\.key|secret\.key|session\.token)$"
-"""Matches the keys of a bucket that a session gets after the start."""
+"""Matches the credentials of an S3 bucket that a session gets after Spark has started."""
 
 SENSITIVE = re.compile(r"key|sas|credential|pass|pwd|secret|token|oauth|authorization|(?:^|[._-])sig(?:nature)?(?:[._-]|$)", re.IGNORECASE)
-"""Names whose values are hidden everywhere."""
-_SIZES = r"memory|memoryOverhead|memoryOverheadFactor|cores|instances|maxResultSize|host|port|bindAddress|heartbeatInterval"
+"""Matches names whose values are hidden, except the two redaction settings in `may_show`."""
+_DRIVER_AND_EXECUTOR = r"memory|memoryOverhead|memoryOverheadFactor|cores|instances|maxResultSize|host|port|bindAddress|heartbeatInterval"
 _HARMLESS = re.compile(
     rf"spark\.(?:app\.name|master|submit\.deployMode|cores\.max|default\.parallelism|local\.dir|log\.level|jars|jars\.packages"
-    rf"|(?:driver|executor)\.(?:{_SIZES})|sql\.(?!catalog\.).+|(?:broadcast|buffer|dynamicAllocation|files|io|kryoserializer|locality|memory"
-    r"|network|rdd|reducer|scheduler|shuffle|speculation|stage|storage|task)\.[\w.]+|serializer|speculation|ui\.(?:enabled|port)"
+    rf"|(?:driver|executor)\.(?:{_DRIVER_AND_EXECUTOR})|sql\.(?!catalog\.).+"
+    r"|(?:broadcast|buffer|dynamicAllocation|files|io|kryoserializer|locality|memory|network|rdd|reducer|scheduler|shuffle|speculation"
+    r"|stage|storage|task)\.[\w.]+|serializer|speculation|ui\.(?:enabled|port)"
     r"|eventLog\.(?:enabled|dir|compress)|redaction\.regex|hadoop\.hadoop\.security\.sensitive-config-keys"
     r"|hadoop\.fs\.s3a\.(?:endpoint|endpoint\.region|path\.style\.access|connection\.ssl\.enabled|connection\.maximum|threads\.max|impl))"
 )
 
 
 def may_show(config: Mapping[str, str]) -> Callable[[str, str], bool]:
-    """Return a function (name, value) → whether the setting may be shown.
+    """Return a function that says whether the setting with a name and a value may be shown.
 
-    Its name is known to be harmless, and no redaction pattern of `config` matches.
+    Args:
+        config: Spark's settings, from which the redaction patterns are taken.
     """
     hadoop = re.split(r"[,\n]", config.get(HADOOP_REDACTION, ""))
     patterns = [_compiled(each.strip()) for each in (config.get(REDACTION, ""), *hadoop) if each.strip()]
