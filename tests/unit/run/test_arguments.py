@@ -18,7 +18,9 @@ from dbt.adapters.ducklake.run.arguments import (
     integers,
     named,
     number,
+    parts,
     split_lake,
+    strings,
     text,
     timestamp,
 )
@@ -28,9 +30,9 @@ from dbt.adapters.ducklake.sql.values import Call
 PARAMETERS = (
     Parameter("key", text, required=True),
     Parameter("many", integers),
-    *named(count=integer, dry=boolean, at=timestamp, share=number, any=constant),
+    *named(count=integer, dry=boolean, at=timestamp, share=number, any=constant, files=strings, name=parts),
 )
-EMPTY = dict.fromkeys(("key", "many", "count", "dry", "at", "share", "any"))
+EMPTY = dict.fromkeys(("key", "many", "count", "dry", "at", "share", "any", "files", "name"))
 NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
 
 
@@ -58,6 +60,8 @@ def call(inside: str) -> Call:
         ("'a', any => INTERVAL 7 DAYS", {"key": "a", "any": "7 days"}),
         ("'a', share => 0.5", {"key": "a", "share": 0.5}),
         ("'a', any => 16", {"key": "a", "any": 16}),
+        ("'a', files => 'f', name => ['s', 7]", {"key": "a", "files": ["f"], "name": ("s", "7")}),
+        ("'a', files => ['f', 'g']", {"key": "a", "files": ["f", "g"]}),
     ],
 )
 def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
@@ -69,6 +73,7 @@ def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
     [
         ("", "needs key; it takes key, many, count => …"),
         ("'a', 'b', 3", "many must be a list of whole numbers, such as .*, not 'b'"),
+        ("'a', [1, 'b']", r"many must be a list of whole numbers, such as .*, not \[1, 'b'\]"),
         ("'a', [1], 3", "check argument 3"),
         ("'a', key => 'b'", "check argument key"),
         ("'a', nope => 1", "check argument nope"),
@@ -78,6 +83,9 @@ def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
         ("'a', at => 'soon'", "at must be a timestamp"),
         ("'a', share => 'half'", "share must be a number"),
         ("true", "key must be a string"),
+        ("'a', files => [true]", r"files must be a string or a list of strings, not \[True\]"),
+        ("'a', files => true", "files must be a string or a list of strings, not True"),
+        ("'a', name => ['s', null]", r"name must be the parts of a name as a list, such as .*, not \['s', None\]"),
     ],
 )
 def test_wrong_arguments_are_refused(inside: str, message: str) -> None:

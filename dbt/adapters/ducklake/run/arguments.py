@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..format.timestamps import python_datetime
 from ..sql.values import Call
+
+T = TypeVar("T")
 
 _SYNONYMS = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
 """Another name → the parameter's name. Some of DuckDB's procedures have `schema`, others `schema_name`; ours accept both."""
@@ -87,21 +89,31 @@ def boolean(value: object) -> bool:
 
 def integers(value: object) -> list[int]:
     """Return a list of whole numbers."""
-    if not isinstance(value, list):
-        raise ValueError("a list of whole numbers, such as [1, 2]")
-    return [integer(item) for item in value]
+    return _items(value, integer, "a list of whole numbers, such as [1, 2]")
 
 
 def strings(value: object) -> list[str]:
     """Return a list of strings; one string becomes a list."""
-    return [text(item) for item in value] if isinstance(value, list) else [text(value)]
+    return _items(value if isinstance(value, list) else [value], text, "a string or a list of strings")
 
 
 def parts(value: object) -> tuple[str, ...]:
     """Return the parts of a name."""
-    if not isinstance(value, list) or not 1 <= len(value) <= 3:
-        raise ValueError("the parts of a name as a list, such as ['lake', 'schema', 'name']")
-    return tuple(map(text, value))
+    expected = "the parts of a name as a list, such as ['lake', 'schema', 'name']"
+    found = _items(value, text, expected)
+    if not 1 <= len(found) <= 3:
+        raise ValueError(expected)
+    return tuple(found)
+
+
+def _items(value: object, read: Callable[[object], T], expected: str) -> list[T]:
+    """Return the items of a list, each converted by `read`; the error for a wrong item describes the list."""
+    if not isinstance(value, list):
+        raise ValueError(expected)
+    try:
+        return [read(item) for item in value]
+    except ValueError:
+        raise ValueError(expected) from None
 
 
 def timestamp(value: object) -> datetime:
