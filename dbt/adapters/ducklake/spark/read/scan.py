@@ -168,7 +168,8 @@ def _file_columns(plan: ScanPlan, group: FileGroup, numbers: bool, lineage: bool
 def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
     """Return the condition that a row's embedded snapshot id is in the wanted range, for files with rows of several snapshots."""
     text = (
-        f"{REFUSED}a file of table {plan.name} holds rows of several snapshots without their snapshot ids. Read the table's latest version"
+        f"{REFUSED}a file of table {plan.name} holds rows of several snapshots without their snapshot ids, so it can only be read whole. "
+        "Read the table at the newest snapshot, or its changes in a longer range of snapshots"
     )
     missing = F.raise_error(F.lit(text)).cast("bigint")
     embedded = F.col(SNAPSHOT_ID_COLUMN) if SNAPSHOT_ID_COLUMN in frame.columns else F.lit(None).cast("bigint")
