@@ -17,6 +17,7 @@ SDK_VERSIONS = {"3.5.0": "2.35.4"}
 SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 """The parts of the SDK that the connector uses. Its dependency `bundle` (EXCLUDED) has all AWS services."""
 EXCLUDED = "software.amazon.awssdk:bundle"
+FETCH_MINUTES = 15
 
 
 def hadoop_version() -> str:
@@ -56,6 +57,9 @@ def _fetch(wanted: list[str], cache: Path) -> None:
     command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]", "--packages", ",".join(wanted)]
     command += ["--exclude-packages", EXCLUDED, "--conf", f"spark.jars.ivy={cache}", str(script)]
     environment = {**os.environ, "JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60 * FETCH_MINUTES, check=False)
+    except subprocess.TimeoutExpired:
+        raise OSError(f"Spark could not fetch {', '.join(wanted)} within {FETCH_MINUTES} minutes") from None
     if done.returncode != 0:
         raise OSError(f"Spark could not fetch {', '.join(wanted)}: {done.stderr[-1000:]}")
