@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -101,13 +102,20 @@ def test_a_reader_without_checks_names_the_row_that_made_it_fail(broken: sqlite3
         lake.table_log(victim, lake.latest())
 
 
+@pytest.mark.parametrize("path", [None, "", ".", "..", "p/", "p/.", "p/..", "a\0b.parquet"])
 @pytest.mark.parametrize("table", ["ducklake_data_file", "ducklake_delete_file"])
-def test_a_removal_names_the_row_of_a_file_without_a_path(broken: sqlite3.Connection, lake: LakeCatalog, table: str) -> None:
-    broken.execute(f"UPDATE {table} SET path = NULL")
+def test_removals_and_readers_name_the_row_of_a_file_without_a_path(
+    broken: sqlite3.Connection, lake: LakeCatalog, table: str, path: str | None
+) -> None:
+    broken.execute(f"UPDATE {table} SET path = ?", (path,))
     context = Context(lake, lake.begin(), no_spark)
+    shown = "NULL" if path is None else re.escape(repr(path))
+    message = rf"{table} \({table[9:]}_id=\d+.*\) has path = {shown}, which must be the path of a file"
     for removal in (cleanup_old_files, delete_orphaned_files):
-        with pytest.raises(LakeError, match=rf"{table} \({table[9:]}_id=\d+, table_id=\d+\) has path = NULL, which must be text"):
+        with pytest.raises(LakeError, match=message):
             removal(context, older_than=None, dry_run=True)
+    with pytest.raises(LakeError, match=message):
+        lake.reader().scan_plan(table_of(lake.reader(), "victim"))
 
 
 def test_a_removal_names_the_scheduled_row_that_is_damaged(broken: sqlite3.Connection, lake: LakeCatalog) -> None:
@@ -116,6 +124,15 @@ def test_a_removal_names_the_scheduled_row_that_is_damaged(broken: sqlite3.Conne
     for removal in (cleanup_old_files, delete_orphaned_files):
         with pytest.raises(LakeError, match=r"ducklake_files_scheduled_for_deletion \(data_file_id=\d+.*\) has path = NULL"):
             removal(context, older_than=None, dry_run=True)
+
+
+@pytest.mark.parametrize("path", ["", "main/", "main/..", "main/a\0b.parquet"])
+def test_a_scheduled_path_that_no_file_can_have_stops_no_removal(broken: sqlite3.Connection, lake: LakeCatalog, path: str) -> None:
+    broken.execute("INSERT INTO ducklake_files_scheduled_for_deletion VALUES (99, ?, 1, '2020-01-01 00:00:00+00')", (path,))
+    context = Context(lake, lake.begin(), no_spark)
+    reasons = [each.kept_because for each in cleanup_old_files(context, older_than=None, dry_run=True)]
+    assert reasons == ["a path cannot contain a NUL character" if "\0" in path else "the path does not end in a file name", None]
+    assert delete_orphaned_files(context, older_than=None, dry_run=True) == []
 
 
 @pytest.mark.parametrize(

@@ -57,14 +57,19 @@ class CanonicalPaths:
         return os.path.join(self._folders[folder], name)
 
     def needed(self, paths: Iterable[str]) -> set[str]:
-        """Return the canonical paths of files, and for a file that is a symbolic link also the path of its target."""
+        """Return the canonical paths of files, and for a file that is a symbolic link also the path of its target.
+
+        A path that no file can have is left out. Only a scheduled file can have one: it is an error in the row of a registered file.
+        """
         found = set()
         for path in paths:
-            if "\0" not in path:
+            try:
                 canonical = self.of(path)
-                found.add(canonical)
-                if is_local(path) and os.path.islink(canonical):
-                    found.add(os.path.realpath(canonical))
+            except ValueError:
+                continue
+            found.add(canonical)
+            if is_local(path) and os.path.islink(canonical):
+                found.add(os.path.realpath(canonical))
         return found
 
 

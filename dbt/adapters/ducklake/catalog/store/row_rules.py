@@ -52,7 +52,13 @@ def _one_of(*words: str) -> Callable[[Any], bool]:
     return lambda value: value.lower() in words
 
 
+def _ends_in_file_name(path: str) -> bool:
+    return path.rpartition("/")[2] not in ("", ".", "..") and "\0" not in path
+
+
 _ALLOWED_STRINGS: Mapping[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
+    ("ducklake_data_file", "path"): (_ends_in_file_name, "the path of a file"),
+    ("ducklake_delete_file", "path"): (_ends_in_file_name, "the path of a file"),
     ("ducklake_data_file", "file_format"): (_one_of("parquet"), "parquet"),
     ("ducklake_delete_file", "format"): (_one_of("parquet", "puffin"), "parquet or puffin"),
     ("ducklake_sort_expression", "sort_direction"): (_one_of("asc", "desc"), "ASC or DESC"),
