@@ -126,6 +126,15 @@ def test_a_removal_names_the_scheduled_row_that_is_damaged(broken: sqlite3.Conne
             removal(context, older_than=None, dry_run=True)
 
 
+@pytest.mark.parametrize("table", ["ducklake_data_file", "ducklake_delete_file"])
+@pytest.mark.parametrize("change", ["encryption_key = 'hunter2', path = NULL", "encryption_key = CAST('hunter2' AS BLOB)"])
+def test_the_error_of_a_damaged_row_does_not_show_its_key(broken: sqlite3.Connection, lake: LakeCatalog, table: str, change: str) -> None:
+    broken.execute(f"UPDATE {table} SET {change}")
+    with pytest.raises(LakeError, match=f"{table} .* has (path = NULL|encryption_key = )") as raised:
+        lake.reader().scan_plan(table_of(lake.reader(), "victim"))
+    assert "hunter2" not in str(raised.value)
+
+
 @pytest.mark.parametrize("path", ["", "main/", "main/..", "main/a\0b.parquet"])
 def test_a_scheduled_path_that_no_file_can_have_stops_no_removal(broken: sqlite3.Connection, lake: LakeCatalog, path: str) -> None:
     broken.execute("INSERT INTO ducklake_files_scheduled_for_deletion VALUES (99, ?, 1, '2020-01-01 00:00:00+00')", (path,))

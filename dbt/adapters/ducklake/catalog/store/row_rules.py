@@ -19,6 +19,7 @@ from sqlalchemy.types import BIGINT
 from ...errors import LakeError
 from ...format.partitioning import TIME_PARTS, bucket_count
 from . import tables as t
+from .redaction import HIDDEN
 
 _REQUIRED: Mapping[str, str] = {
     "ducklake_metadata": "key value",
@@ -74,6 +75,8 @@ _ALLOWED_STRINGS: Mapping[tuple[str, str], tuple[Callable[[Any], bool], str]] = 
     ),
 }
 """(table, column) → the function that checks a string, and a description of the strings that it accepts."""
+_SECRET = "encryption_key"
+"""The column whose values no error shows."""
 _PYTHON_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that code raises when it gets a value of an unexpected type."""
 
@@ -192,8 +195,8 @@ def naming_damaged_rows(connection: Connection) -> Iterator[None]:
 
 
 def _error(table: Table, row: Mapping[str, Any], rule: _Rule, value: Any) -> LakeError:
-    others = {name: each for name, each in row.items() if name != rule.column and each is not None}
+    others = {name: each for name, each in row.items() if name not in (rule.column, _SECRET) and each is not None}
     keys = [name for name in others if name.endswith(("_id", "_name", "key"))] or list(others)
-    shown = "NULL" if value is None else repr(value)
+    shown = "NULL" if value is None else HIDDEN if rule.column == _SECRET else repr(value)
     reason = f"has {rule.column} = {shown}, which must be {rule.expected}"
     return damaged_row(table.name, ", ".join(f"{name}={others[name]!r}" for name in keys[:3]), reason)
