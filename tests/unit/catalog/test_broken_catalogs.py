@@ -127,6 +127,22 @@ def test_a_removal_names_the_scheduled_row_that_is_damaged(broken: sqlite3.Conne
 
 
 @pytest.mark.parametrize("table", ["ducklake_data_file", "ducklake_delete_file"])
+@pytest.mark.parametrize("column", ["path", "file_size_bytes"])
+def test_a_change_feed_and_a_flush_name_the_row_of_a_file(broken: sqlite3.Connection, lake: LakeCatalog, table: str, column: str) -> None:
+    reader = lake.reader()
+    victim = table_of(reader, "victim")
+    assert reader.change_plan(victim, 1).inserted.files
+    assert reader.rows_to_end(victim).inlined_deletes
+    broken.execute(f"UPDATE {table} SET {column} = NULL")
+    message = rf"{table} \({table[9:]}_id=\d+.*\) has {column} = NULL, which must be"
+    with pytest.raises(LakeError, match=message):
+        reader.change_plan(victim, 1)
+    if column == "path":
+        with pytest.raises(LakeError, match=message):
+            reader.rows_to_end(victim)
+
+
+@pytest.mark.parametrize("table", ["ducklake_data_file", "ducklake_delete_file"])
 @pytest.mark.parametrize("change", ["encryption_key = 'hunter2', path = NULL", "encryption_key = CAST('hunter2' AS BLOB)"])
 def test_the_error_of_a_damaged_row_does_not_show_its_key(broken: sqlite3.Connection, lake: LakeCatalog, table: str, change: str) -> None:
     broken.execute(f"UPDATE {table} SET {change}")

@@ -19,8 +19,12 @@ from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import rows_with_ids
 from ..store.inlined import find_delete_table, read_versions
+from ..store.row_rules import checked
 from .column_history import TableHistory, inlined_tables
-from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
+from .file_rows import DELETE_COLUMNS, DELETE_LABELS, data_file, delete_file, read_mappings
+
+_LABELS = {**DELETE_LABELS, "data_file_id": "data_file_id", "partial_max": "partial_max", "end_snapshot": "delete_end_snapshot"}
+"""As `DELETE_LABELS`, for the columns that `_delete_files` reads."""
 
 
 def read_changes(connection: Connection, table: Table, history: TableHistory, start: int, end: int) -> ChangePlan:
@@ -74,6 +78,7 @@ def _data_files(connection: Connection, table_id: int, start: int, end: int, wit
     rows = {row.data_file_id: row for row in connection.execute(select(data).where(condition))}
     others = rows_with_ids(connection, select(data), data.c.data_file_id, sorted(set(with_deletes) - rows.keys()))
     rows.update({row.data_file_id: row for row in others})
+    checked(data, list(rows.values()))
     return [rows[file_id] for file_id in sorted(rows)]
 
 
@@ -108,7 +113,7 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
         .order_by(source.c.begin_snapshot, source.c.delete_file_id)
     )
     by_file: dict[int, list[Any]] = defaultdict(list)
-    for row in connection.execute(query):
+    for row in checked(source, connection.execute(query).all(), _LABELS):
         by_file[row.data_file_id].append(row)
     return by_file
 

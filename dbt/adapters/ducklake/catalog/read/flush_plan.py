@@ -18,8 +18,12 @@ from ...format.partitioning import bucket_count
 from ...format.paths import resolve
 from ..store import tables as t
 from ..store.inlined import InlinedTable, find_delete_table, read_versions, registered
+from ..store.row_rules import checked
 from .column_history import EMPTY_HISTORY, read_history
-from .file_rows import DELETE_COLUMNS, delete_file
+from .file_rows import DELETE_COLUMNS, DELETE_LABELS, delete_file
+
+_LABELS = {"data_file_id": "file_id", "path": "path", "path_is_relative": "path_is_relative"}
+"""Column of `ducklake_data_file` → its name in the query of `read_inlined_deletes`."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,11 @@ def _has_buckets(partitioning: Partitioning) -> bool:
 
 
 def read_inlined_deletes(connection: Connection, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
-    """Return the inlined deletes of a table's files up to a snapshot, including files that only older snapshots read."""
+    """Return the inlined deletes of a table's files up to a snapshot, including files that only older snapshots read.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
     entries, data, delete = find_delete_table(connection, table.table_id), t.data_file, t.delete_file
     if entries is None:
         return ()
@@ -104,8 +112,7 @@ def read_inlined_deletes(connection: Connection, table: Table, snapshot_id: int)
         .order_by(entries.c.file_id, entries.c.row_id)
     )
     by_file: dict[int, list[Any]] = {}
-    rows: list[Any] = list(connection.execute(query))
-    for row in rows:
+    for row in checked(data, connection.execute(query).all(), _LABELS):
         by_file.setdefault(row.file_id, []).append(row)
     delete_query = (
         select(delete.c.data_file_id, *DELETE_COLUMNS)
@@ -114,6 +121,7 @@ def read_inlined_deletes(connection: Connection, table: Table, snapshot_id: int)
     )
     # The last row of each data file wins: its newest delete file contains all positions of the earlier ones.
     delete_files = {row.data_file_id: row for row in connection.execute(delete_query)}
+    checked(delete, list(delete_files.values()), DELETE_LABELS)
     return tuple(_deletes_of_file(table, file_id, rows, delete_files.get(file_id)) for file_id, rows in by_file.items())
 
 
