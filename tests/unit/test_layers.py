@@ -77,7 +77,6 @@ SMALL_MODULES = {
     "spark.files.footer_bounds": "changes the bytes of a footer, and `footers` only what PyArrow has parsed",
     "spark.session.clock_changes": "asks Java for time zones, and `plan_types` Spark for types",
     "spark.session.machine": "reads what the kernel says of processors and memory, and `settings` only the profile",
-    "sql.foreign": "a table of the statements that a lake does not have, and `parse` finds those that it has",
     "sql.values.constants": "one of the modules of values, which the package exports together",
     "storage_secrets": "checks entries of `secrets`, and `credentials` the fields of a profile",
 }

@@ -40,6 +40,7 @@ def test_columns_and_functions_with_the_names_of_queries_stay(operand: str) -> N
 def test_a_query_may_have_an_alias_that_is_the_verb_of_a_statement(alias: str) -> None:
     assert isinstance(parse(f"with a as (select 1 as x) select count(*) {alias} from a"), Query)
     assert isinstance(parse(f"with a as (select 1 as x) from (select 2) {alias} select 1"), Query)
+    assert isinstance(parse(f"explain extended with a as (select 1 as x) select count(*) {alias} from a"), Query)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from ..errors import StatementError
 from .references import references
 from .tokens import Cursor
 from .values import Foreign
+from .with_clause import with_clause
 
 _STATISTICS = "leave it out: each commit stores the statistics of its files"
 _NEWEST = "leave it out: each statement reads the newest snapshot"
@@ -49,14 +50,15 @@ def foreign(cursor: Cursor) -> Foreign | None:
 
 def _explained(cursor: Cursor) -> Foreign | None:
     """Return EXPLAIN of a change of rows; None for EXPLAIN of a query."""
-    ahead = 2 if cursor.peek(1).word in ("EXTENDED", "CODEGEN", "COST", "FORMATTED") else 1
-    change = cursor.peek(ahead).word
-    if change not in _EXPLAINED:
+    explained = 2 if cursor.peek(1).word in ("EXTENDED", "CODEGEN", "COST", "FORMATTED") else 1
+    change = Cursor(cursor.source, cursor.position + explained)
+    with_clause(change)
+    word, ahead = change.peek().word, 1
+    if word not in _EXPLAINED:
         return None
-    ahead += 1
-    while cursor.peek(ahead).word in _EXPLAINED[change]:
+    while change.peek(ahead).word in _EXPLAINED[word]:
         ahead += 1
-    return _about(cursor, ahead, f"EXPLAIN {change}", _EXPLAIN)
+    return _about(change, ahead, f"EXPLAIN {word}", _EXPLAIN)
 
 
 def _about(cursor: Cursor, skipped: int, words: str, instead: str) -> Foreign | None:
