@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+
 import pytest
 
 from dbt.adapters.ducklake.session import progress
-from dbt.adapters.ducklake.session.progress import RunningWork, Watch
+from dbt.adapters.ducklake.session.progress import WATCH, RunningWork, Watch
 
 
 class Clock:
@@ -52,3 +57,28 @@ def test_the_first_line_comes_after_ten_seconds_and_the_others_each_thirty(clock
         (70, "a has been running for 70 s"),
         (73, "b has been running for 70 s"),
     ]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_reports_only_its_own_work() -> None:
+    def work(name: str) -> RunningWork:
+        return RunningWork(name, time.monotonic(), lambda: None, lambda _line: None)
+
+    with WATCH.running(work("parent")), WATCH._changed:  # a fork also copies a lock that another thread has
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            running = set[str]()
+            try:
+                thread = threading.Thread(target=lambda: running.update(names_while_running(work("child"))))
+                thread.start()
+                thread.join()
+            finally:
+                os._exit(0 if running == {"child"} else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert "parent" in {each.name for each in WATCH._running}
+
+
+def names_while_running(work: RunningWork) -> set[str]:
+    with WATCH.running(work):
+        return {each.name for each in WATCH._running}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -58,7 +59,7 @@ class Watch:
         """Report the progress of `work` until the block ends."""
         with self._changed:
             self._running.add(work)
-            if self._thread is None or not self._thread.is_alive():  # it is not alive in a forked process
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._report, name="dbt-ducklake-progress", daemon=True)
                 self._thread.start()
             if work.due < self._wakes:  # otherwise not, because a thread that wakes delays each statement by half a millisecond
@@ -68,6 +69,10 @@ class Watch:
         finally:
             with self._changed:
                 self._running.discard(work)
+
+    def forget_all(self) -> None:
+        """Begin anew in a forked process: it has no thread, its parent reports the work, and nobody there would release the lock."""
+        self._running, self._changed, self._wakes, self._thread = set(), threading.Condition(), 0.0, None
 
     def _report(self) -> None:
         while True:
@@ -90,3 +95,5 @@ class Watch:
 
 WATCH = Watch()
 """The watch of this process."""
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=WATCH.forget_all)
