@@ -21,11 +21,15 @@ class TargetType(str):
 
     also: str
 
-    def __new__(cls, text: str, also: str = "") -> TargetType:
+    def __new__(cls, text: str, also: str) -> TargetType:
         """Return a string that is also equal to `also`."""
         made = super().__new__(cls, text)
         made.also = also
         return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what a copy is made of."""
+        return str(self), self.also
 
     def __eq__(self, other: object) -> bool:
         """Compare with a string."""
