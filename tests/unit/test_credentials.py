@@ -148,6 +148,8 @@ def test_the_error_names_the_field_that_is_wrong_missing_or_contradictory(fields
         f"postgresql://host/db?user=me&password={SECRET}&sslmode=require",
         f"ducklake:postgres:dbname=x host=db password={SECRET} user=me",
         f"ducklake:postgres:dbname=x password='{SECRET} more' user=me",
+        f"ducklake:postgres:dbname=x password=a\\ {SECRET} user=me",
+        f"ducklake:postgres:dbname=x password='a\\\n{SECRET}' user=me",
         f'ducklake:postgres:dbname=x PASSWORD = "{SECRET}" user=me',
         f"ducklake:postgres:dbname=x passfile={SECRET}",
         f"postgresql://me:p@{SECRET}@db/lake",

@@ -7,6 +7,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import make_url
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.location import parse_location
@@ -132,6 +134,17 @@ def test_postgres_addresses(text: str, url: str) -> None:
     location = parse_location(text, metadata_schema="meta")
     assert location.url == url
     assert location.metadata_schema == "meta"
+
+
+@pytest.mark.parametrize("password", [r"a\\b", r"a\b", r"a\ b", "a\\", r"\'a\'", "a'b", r"'a\\b'", r"'a b\'c'", "a\\\nb", "'a\\\nb'"])
+def test_a_backslash_in_a_postgres_address_is_read_as_libpq_does(password: str) -> None:
+    for text in (f"dbname=lake user=me password={password}", f"dbname=lake password={password} user=me"):
+        found, expected = make_url(parse_location(f"postgres:{text}").url), conninfo_to_dict(text)
+        assert (found.username or None, found.password) == (expected.get("user"), expected["password"])
+
+
+def test_a_backslash_in_a_mysql_address_stays_without_quotes() -> None:
+    assert make_url(parse_location(r"ducklake:mysql:db=lake user=me password=a\\b host=db").url).password == r"a\\b"
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,12 @@ _KINDS: Mapping[str, str] = {
 }
 """Prefix before the colon → kind of database. A driver after a plus, as in SQLAlchemy's URLs, is ignored: we always use our own."""
 _DUCKDB_URL = "duckdb+ducklake:///"
-_KEY_VALUE = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))\s*")
-"""A `key=value` pair of libpq, or `key='value'`."""
+_PAIR = r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|({}))\s*"
+_LIBPQ_PAIR = re.compile(_PAIR.format(r"(?:\\.?|[^\s\\])*"), re.DOTALL)
+"""A `key=value` pair of libpq, or `key='value'`. In both, the character after a backslash belongs to the value, the backslash does not."""
+_MYSQL_PAIR = re.compile(_PAIR.format(r"\S*"), re.DOTALL)
+"""The same for MySQL, where a backslash in a value without quotes is an ordinary character, as in DuckDB's extension."""
+_ESCAPED = re.compile(r"\\(.?)", re.DOTALL)
 _SCHEME = re.compile(r"\s*(?:ducklake:)?(?:[a-z][\w+]*:)?", re.IGNORECASE)
 _URL_START = re.compile(r"(?:[\w+]+:)*//")
 _FILE_OPTIONS = re.compile(r"(?<=:///)([^?]*\?).*", re.DOTALL)
@@ -226,7 +230,7 @@ def _mysql_url(value: str) -> str:
 def _mysql_pairs(text: str) -> str:
     """Convert MySQL's `db=lake host=…` to a URL."""
     pairs: dict[str, str] = {}
-    for key, each in _parse_pairs(text, "a MySQL catalog", "db=lake host=localhost user=me").items():
+    for key, each in _parse_pairs(text, "a MySQL catalog", "db=lake host=localhost user=me", libpq=False).items():
         if key not in _MYSQL_KEYS:
             raise ConfigurationError(f"a MySQL catalog has no key {key}; its keys are {', '.join(_MYSQL_KEYS)}")
         pairs[_MYSQL_KEYS[key]] = each
@@ -240,7 +244,7 @@ def _mysql_pairs(text: str) -> str:
 
 def _postgres_pairs(text: str) -> str:
     """Convert libpq's `dbname=lake host=…` to a URL."""
-    pairs = _parse_pairs(text, "a PostgreSQL catalog", "dbname=lake host=localhost user=me")
+    pairs = _parse_pairs(text, "a PostgreSQL catalog", "dbname=lake host=localhost user=me", libpq=True)
     credentials = _credentials(pairs)
     host, port = pairs.get("host", ""), pairs.get("port", "")
     if host.startswith("/") or "," in host:
@@ -259,25 +263,27 @@ def _address(host: str, port: str) -> str:
     return (f"[{host}]" if is_ipv6 else host) + (f":{port}" if port else "")
 
 
-def _parse_pairs(text: str, what: str, example: str) -> dict[str, str]:
+def _parse_pairs(text: str, what: str, example: str, *, libpq: bool) -> dict[str, str]:
     """Parse `key=value` pairs separated by spaces; a value with spaces is in single quotes.
 
     Args:
         text: the pairs.
         what: the kind of catalog, for errors.
         example: an example of its pairs, for errors.
+        libpq: whether the pairs are those of libpq and not of MySQL.
 
     Raises:
         ConfigurationError: the text does not consist of such pairs.
     """
     pairs: dict[str, str] = {}
-    position = 0
+    position, pair = 0, _LIBPQ_PAIR if libpq else _MYSQL_PAIR
     while position < len(text):
-        match = _KEY_VALUE.match(text, position)
+        match = pair.match(text, position)
         if match is None:
             raise ConfigurationError(f"{what} is described by key=value pairs, such as {example}")
         quoted = match[2]
-        pairs[match[1]] = match[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        value = match[3] if quoted is None else quoted
+        pairs[match[1]] = value if quoted is None and not libpq else _ESCAPED.sub(r"\1", value)
         position = match.end()
     return pairs
 

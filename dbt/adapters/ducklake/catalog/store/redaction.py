@@ -19,7 +19,7 @@ _URL_PASSWORD = re.compile(r"^([^:/?#@]*:).*(?=@)", re.DOTALL)
 _USER = re.compile(r"([^:/?#@]*)(?::\*+)?@")
 """The user of a URL, with a password that is hidden."""
 _URL_OPTION = re.compile(r"([\w.\-]+)(\s*=\s*)(.*?)(?=&[\w.\-]+\s*=|$)", re.DOTALL)
-_KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|\S*)")
+_KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|(?:\\.|\S)*)", re.DOTALL)
 
 
 def redacted_url(url: str) -> str:
