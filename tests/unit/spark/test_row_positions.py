@@ -98,7 +98,7 @@ def test_a_file_with_inlined_deletes_is_never_ended() -> None:
 
 
 def test_a_delete_file_without_snapshots_begins_with_its_first_one(tmp_path: Path) -> None:
-    written = write_deletion_vector("/lake/x.parquet", 7, str(tmp_path), [3, 70000])
+    written = write_deletion_vector(7, str(tmp_path), [3, 70000])
     delete_file = DeleteFile(1, written.path, written.format, 2, written.size_bytes, None, 4, 2**62)
     deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 100000, 1, None, 0, 1, delete_file))
     assert (deleted.positions.to_pylist(), deleted.since.to_pylist()) == ([3, 70000], [4, 4])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from ..errors import LakeError
 from ..format.files import INLINED_BASE, DataFile, EarlierDeletes, ScanPlan, WriteOptions, WrittenDeleteFile
 from ..format.objects import Table
 from ..spark.files.deletes import with_snapshot, write_delete_file, write_deletion_vector
+from ..spark.files.physical import THREADS
 from ..spark.files.storage import remove
 from ..spark.rows.deleted import deleted_rows
 from ..spark.rows.positions import PositionArray, Positions, count
@@ -39,30 +42,44 @@ def stage_deletes(context: Context, table: Table, plan: ScanPlan, positions: Pos
         context.transaction.require_writable()
     files = {file.data_file_id: file for file in plan.files}
     options = context.transaction.write_options(table) if positions else WriteOptions()
-    delete_files: list[WrittenDeleteFile] = []
-    ended: list[int] = []
+    in_files: list[tuple[DataFile, PositionArray]] = []
     inlined: dict[str, list[int]] = {}
-    try:
-        for file_id, to_delete in positions.items():
-            if file_id <= INLINED_BASE:
-                inlined.setdefault(plan.inlined[INLINED_BASE - file_id].table_name, []).extend(to_delete.to_pylist())
-                continue
-            file = files.get(file_id)
-            if file is None:
-                raise LakeError(f"{plan.name}: cannot delete a row of data file {file_id}, because the scan did not read that file")
-            written = _delete_file(context, table, file, to_delete, options)
-            if written is None:
-                ended.append(file_id)
-            else:
-                delete_files.append(replace(written, earlier=_deletes_of(file)))
-    except BaseException:
-        remove(written.path for written in delete_files)
-        raise
+    for file_id, to_delete in positions.items():
+        if file_id <= INLINED_BASE:
+            inlined.setdefault(plan.inlined[INLINED_BASE - file_id].table_name, []).extend(to_delete.to_pylist())
+        elif file_id in files:
+            in_files.append((files[file_id], to_delete))
+        else:
+            raise LakeError(f"{plan.name}: cannot delete a row of data file {file_id}, because the scan did not read that file")
+    found = _delete_files(context, table, in_files, options)
+    delete_files = [file for file in found if file is not None]
+    ended = [file.data_file_id for (file, _), written in zip(in_files, found, strict=True) if written is None]
     if delete_files or ended or inlined:
         context.transaction.rows.delete_rows(
             table, delete_files=delete_files, ended_files=ended, inlined=inlined, rewrite_with_id=with_snapshot
         )
     return count(positions)
+
+
+def _delete_files(
+    context: Context, table: Table, to_delete: Sequence[tuple[DataFile, PositionArray]], options: WriteOptions
+) -> list[WrittenDeleteFile | None]:
+    """Write the new delete file of each data file; None for files that can be ended. After an error no delete file is left."""
+    written: list[WrittenDeleteFile] = []
+
+    def write(file: DataFile, positions: PositionArray) -> WrittenDeleteFile | None:
+        found = _delete_file(context, table, file, positions, options)
+        if found is None:
+            return None
+        written.append(found)
+        return replace(found, earlier=_deletes_of(file))
+
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:  # most of the time is spent waiting for storage
+            return list(pool.map(write, *zip(*to_delete, strict=True))) if to_delete else []
+    except BaseException:
+        remove(file.path for file in written)
+        raise
 
 
 def _delete_file(
@@ -81,7 +98,7 @@ def _delete_file(
     positions, since = deleted.with_more(to_delete, start + 1)
     if file.delete_file is None or file.delete_file.begin_snapshot > start:  # all these rows are deleted by this transaction
         if options.write_deletion_vectors and not options.encrypted:
-            return write_deletion_vector(file.path, file.data_file_id, table.path, positions)
+            return write_deletion_vector(file.data_file_id, table.path, positions)
         return write_delete_file(file.path, file.data_file_id, table.path, positions, encrypted=options.encrypted)
     return write_delete_file(file.path, file.data_file_id, table.path, positions, since, encrypted=options.encrypted)
 

@@ -192,7 +192,7 @@ def _entries(data_path: str, positions: pa.Array, snapshot_ids: pa.Array | None)
     return pa.table(columns, schema=pa.schema(fields))
 
 
-def write_deletion_vector(_data_path: str, data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:
+def write_deletion_vector(data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:
     """Write the first delete of a data file as a deletion vector; the arguments are those of `write_delete_file`.
 
     Raises:
