@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.lake import merge, small_merge
+from dbt.adapters.ducklake.lake.small_merge import SourceReader
 from dbt.adapters.ducklake.run.environment import Environment
 from dbt.adapters.ducklake.spark.rows import plans
 from dbt.adapters.ducklake.spark.rows.plans import reads_little, returns_little
@@ -62,18 +63,30 @@ def test_a_source_that_differs_each_time_is_one_source(
     both.check_history("t")
 
 
+@pytest.mark.parametrize(("ids", "condition"), [("id", "t.id = s.id AND upper(t.name) = 'OLD'"), ("CAST(id AS INT) AS id", "t.id = s.id")])
 def test_a_source_whose_matches_only_spark_can_find_is_computed_once(
-    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any]
+    both: Both, monkeypatch: pytest.MonkeyPatch, cached_sources: list[Any], ids: str, condition: str
 ) -> None:
     fetched: list[Any] = []
-    fetch = merge.fetch_source
-    monkeypatch.setattr(merge, "fetch_source", lambda *given, **more: fetched.append(given) or fetch(*given, **more))
+    fetch = SourceReader.fetch
+    monkeypatch.setattr(SourceReader, "fetch", lambda *given, **more: fetched.append(given) or fetch(*given, **more))
     both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
-    both.spark(
-        UPSERT.format(source="(SELECT id, 'new' AS name FROM range(3, 8))").replace("t.id = s.id", "t.id = s.id AND upper(t.name) = 'OLD'")
-    )
+    both.spark(UPSERT.format(source=f"(SELECT {ids}, 'new' AS name FROM range(3, 8))").replace("t.id = s.id", condition))
     assert len(fetched) == len(cached_sources) == 1
     assert both.rows("SELECT name, count(*) FROM t GROUP BY name") == [("new", 5), ("old", 3)]
+
+
+@pytest.mark.parametrize("bytes_of_strings", [90, 91])
+def test_a_cached_source_of_large_strings_is_not_fetched(both: Both, monkeypatch: pytest.MonkeyPatch, bytes_of_strings: int) -> None:
+    monkeypatch.setattr(merge, "reads_little", lambda _: False)
+    monkeypatch.setattr(small_merge, "MAX_BYTES", 2 * 90)  # each value is fetched twice
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
+    fetched: list[Any] = []
+    monkeypatch.setattr(SourceReader, "fetch", lambda *_, **__: fetched.append(1))
+    source = f"(SELECT id, repeat('n', IF(id = 3, {bytes_of_strings} - 40, 10)) AS name FROM range(3, 8))"
+    both.spark(UPSERT.format(source=source))
+    assert len(fetched) == (1 if bytes_of_strings == 90 else 0)
+    assert both.rows("SELECT count(*), sum(length(name)) FROM t") == [(8, bytes_of_strings + 9)]
 
 
 def test_columns_whose_values_are_checked_are_merged_in_this_process(both: Both, cached_sources: list[Any]) -> None:

@@ -76,6 +76,8 @@ def _insert_few(context: Context, table: Table, rows: DataFrame) -> int | None:
     bound = bound_of_rows(rows) if limit or max_rows else None
     if bound is None:
         return None
+    if not bound.reads_memory:
+        max_rows = most_rows(context, table, from_memory=False)
     inlines, writes = bound.is_exact and 0 < bound.rows <= limit, bound.is_few and bound.rows <= max_rows
     if inlines:
         data = fitted_rows(rows, table.columns)

@@ -35,7 +35,7 @@ from .insert import insert
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import stage_deletes
 from .small import most_rows
-from .small_merge import SmallSource, fetch_source, merge_small
+from .small_merge import SmallSource, SourceReader, merge_small
 from .target import TargetScan
 
 if TYPE_CHECKING:
@@ -50,25 +50,42 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     """
     source = numbered(request.source)
     max_rows = 0 if request.not_matched_by_source else most_rows(context, table)
-    matches_in_process = True
-    if max_rows and request.may_match_in_process and reads_little(source):
-        small = fetch_source(source, table, request, max_rows, few_partitions=returns_little(source))
+    reader = SourceReader.of(source, table, request, max_rows) if max_rows else None
+    small = None
+    if reader is not None and reader.row is not None and reads_little(source):
+        small = reader.fetch(source, few_partitions=returns_little(source))
         counts = None if small is None else _merge_in_process(context, table, request, source, small)
         if counts is not None:
             return counts
-        max_rows, matches_in_process = 0 if small is None else max_rows, False
+        reader = None if small is None else replace(reader, row=None)
     with cached(source) as rows:
-        small = fetch_source(rows, table, request, max_rows) if max_rows else None
-        size = measure(rows, request.source_alias, request.keys) if small is None else small.size
+        small, size = _fetched(rows, request, reader, is_small=small is not None)
         target = _target(context, table, request, size)
         request.planned(target.plan)
         matching = _Matching(table, request, rows, size)
         if small is not None and size.rows:
-            fetched = small if matches_in_process else replace(small, local=None)
-            counts = merge_small(context, table, request, target, matching.pairs, fetched)
+            counts = merge_small(context, table, request, target, matching.pairs, small)
             if counts is not None:
                 return counts
         return _merge_in_spark(context, table, request, target.plan, matching.match(target.rows()), size.rows)
+
+
+def _fetched(rows: DataFrame, request: MergeRequest, reader: SourceReader | None, *, is_small: bool) -> tuple[SmallSource | None, Measured]:
+    """Return the rows of a cached source, if they are few and small, and its size.
+
+    Args:
+        rows: the cached, numbered source.
+        request: the merge.
+        reader: fetches the source; None if it must not be fetched.
+        is_small: the source was fetched before it was cached. Otherwise it is measured before its rows are fetched.
+    """
+    size = None if is_small else measure(rows, request.source_alias, request.keys)
+    small = None
+    if reader is not None and (size is None or reader.may_fetch(size)):
+        small = reader.fetch(rows, at_most=None if size is None else size.rows)
+    if small is not None:
+        return small, small.size
+    return None, size or measure(rows, request.source_alias, request.keys)
 
 
 def _merge_in_process(context: Context, table: Table, request: MergeRequest, source: DataFrame, fetched: SmallSource) -> RowCounts | None:
@@ -84,8 +101,6 @@ def _merge_in_process(context: Context, table: Table, request: MergeRequest, sou
     Returns:
         The numbers of changed rows; None if nothing was staged, because Spark must find the matches.
     """
-    if fetched.local is None:
-        return None
     target = _target(context, table, request, fetched.size)
     if fetched.size.rows:
         counts = merge_small(context, table, request, target, None, fetched)

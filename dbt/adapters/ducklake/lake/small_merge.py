@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.objects import Column, Table
 from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, kept_columns, local_pairs, source_columns
@@ -18,12 +17,13 @@ from ..spark.values.key_ranges import Measured, key_columns, key_names, ranges_o
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import stage_deletes
-from .small import Changed, fetch, fetch_changed, write_small
+from .small import MAX_BYTES, Changed, fetch, fetch_changed, unless_it_fails, write_small
 from .target import TargetScan
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 _PAIR_COLUMNS = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
 
@@ -40,39 +40,62 @@ class SmallSource:
     """The same rows, to match them with a target that this process has read; None if only Spark can match them."""
 
 
-def fetch_source(
-    source: DataFrame, table: Table, request: MergeRequest, max_rows: int, *, few_partitions: bool = False
-) -> SmallSource | None:
-    """Fetch the source of a merge, with the values of its INSERT clauses.
+@dataclass(frozen=True)
+class SourceReader:
+    """Fetches the source of a merge, with the values of its INSERT clauses."""
 
-    Args:
-        source: the numbered source.
-        table: the target.
-        request: the merge.
-        max_rows: the maximum number of rows.
-        few_partitions: whether each partition of the source may send the maximum number of rows.
+    table: Table
+    request: MergeRequest
+    max_rows: int
+    """The maximum number of rows that the merge fetches."""
+    keys: list[tuple[Column, str]]
+    """The usable keys of the request."""
+    row: tuple[str, StructType] | None
+    """SQL of a row as a struct, and its type; None if this process cannot match the rows."""
 
-    Returns:
-        The rows; None if there are more, or if a value cannot be inserted: only the general merge knows whether its row is inserted at all.
-    """
-    usable = usable_keys(source.alias(request.source_alias), request.keys)
-    can_match_in_process = bool(usable) and request.may_match_in_process
-    row_struct = source_columns(source, request.source_alias) if can_match_in_process else None  # SQL of a row as a struct, and its type
-    extra_columns, names = key_columns(usable), key_names(usable)
-    if row_struct is not None:
-        extra_columns.append(row_struct[0])
-        names.append(SOURCE_COLUMNS)
-    rows = candidates(source, request.source_alias, table.columns, request.not_matched, extra_columns)
-    columns = table.columns if request.not_matched else ()
-    try:
-        found = fetch(rows, columns, None, max_rows, extra=(SOURCE_ROW, ACTION, *names), few_partitions=few_partitions)
+    @classmethod
+    def of(cls, source: DataFrame, table: Table, request: MergeRequest, max_rows: int) -> SourceReader:
+        """Return the reader of a numbered source."""
+        keys = usable_keys(source.alias(request.source_alias), request.keys)
+        row = source_columns(source, request.source_alias) if keys and request.may_match_in_process else None
+        return cls(table, request, max_rows, keys, row)
+
+    def may_fetch(self, size: Measured) -> bool:
+        """Whether a source of this size is small enough."""
+        copies = 1 if self.row is None else 2  # each value, and the value to insert
+        return 0 < size.rows <= self.max_rows and copies * size.text_bytes <= MAX_BYTES
+
+    def fetch(self, source: DataFrame, *, at_most: int | None = None, few_partitions: bool = False) -> SmallSource | None:
+        """Fetch the rows.
+
+        Args:
+            source: the numbered source.
+            at_most: the maximum number of rows that it can have, if it is known.
+            few_partitions: whether each partition of the source may send the maximum number of rows.
+
+        Returns:
+            The rows; None if there are too many, or if a value cannot be inserted: only the general merge knows whether its row is
+            inserted at all.
+
+        Raises:
+            CancelledError: the statement was cancelled.
+        """
+        return unless_it_fails(lambda: self._fetch(source, at_most, few_partitions))  # a key may be invalid UTF-8, too
+
+    def _fetch(self, source: DataFrame, at_most: int | None, few_partitions: bool) -> SmallSource | None:
+        extra, names = key_columns(self.keys), key_names(self.keys)
+        if self.row is not None:
+            extra, names = [*extra, self.row[0]], [*names, SOURCE_COLUMNS]
+        rows = candidates(source, self.request.source_alias, self.table.columns, self.request.not_matched, extra)
+        columns = self.table.columns if self.request.not_matched else ()
+        found = fetch(
+            rows, columns, None, self.max_rows, extra=(SOURCE_ROW, ACTION, *names), at_most=at_most, few_partitions=few_partitions
+        )
         if found is None:
             return None
-        keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
-        local = None if row_struct is None else LocalSource(found, row_struct[1], keys)
-        return SmallSource(found, Measured(found.num_rows, found.nbytes, ranges_of(found, usable)), max_rows, local)
-    except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
-        return None
+        keys = [(column.name, name) for (column, _), name in zip(self.keys, value_names(self.keys), strict=True)]
+        local = None if self.row is None else LocalSource(found, self.row[1], keys)
+        return SmallSource(found, Measured(found.num_rows, found.nbytes, ranges_of(found, self.keys)), self.max_rows, local)
 
 
 def merge_small(
@@ -134,7 +157,4 @@ def _local_pairs(
     pairs = local_pairs(context.spark(), rows, source.local, aliases, request.condition, request.matched, table.columns)
     if pairs is None:
         return None
-    try:
-        return fetch(pairs, columns, target.plan, source.max_rows, extra=_PAIR_COLUMNS, at_most=MAX_PAIRS)
-    except DataError:
-        return None
+    return unless_it_fails(lambda: fetch(pairs, columns, target.plan, source.max_rows, extra=_PAIR_COLUMNS, at_most=MAX_PAIRS))

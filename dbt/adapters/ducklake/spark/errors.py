@@ -34,6 +34,8 @@ _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
     r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
 )
+_TOO_LARGE = re.compile(r"bigger than spark\.driver\.maxResultSize|OutOfMemoryError|RESOURCE_EXHAUSTED")
+"""What Spark, Java and gRPC say about a result that is too large for the driver or for one message."""
 _EXPLAIN_ERROR = re.compile(
     r"\AError occurred during query planning:\s*|^org\.apache\.spark\.sql\.(?:\w+\.)*AnalysisException:\s*", re.MULTILINE
 )
@@ -127,6 +129,11 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     if _is_about_statement(error, condition):
         return StatementError(text + _hint_about_case(text, condition or ""))
     return EngineError(text + hint(everything), condition)
+
+
+def is_too_large(error: BaseException) -> bool:
+    """Whether Spark could not return a result because of its size."""
+    return _TOO_LARGE.search("\n".join(_messages(error))) is not None
 
 
 def _hint_about_case(text: str, condition: str) -> str:

@@ -26,6 +26,8 @@ class RowBound:
     rows: int
     is_exact: bool
     """Whether it is the number of rows, because the optimizer made the query a local relation, which no job computes."""
+    reads_memory: bool
+    """Whether the query reads only local relations. Otherwise it ends with a LIMIT, and the size of its values is unknown."""
 
     @property
     def is_few(self) -> bool:
@@ -43,14 +45,14 @@ def bound_of_rows(rows: DataFrame) -> RowBound | None:
     if frame is None:
         return None
     analyzed = frame.queryExecution().analyzed()
-    leaves = _leaves(analyzed)
-    if not leaves <= _LITERAL_LEAVES and _inner(analyzed, "Project", "SubqueryAlias", "View").nodeName() != "GlobalLimit":
+    reads_memory = _leaves(analyzed) <= _LITERAL_LEAVES
+    if not reads_memory and _inner(analyzed, "Project", "SubqueryAlias", "View").nodeName() != "GlobalLimit":
         return None
     plan = frame.queryExecution().optimizedPlan()
     bound = plan.maxRows()
     if not bound.isDefined():
         return None
-    return RowBound(int(bound.get()), _inner(plan, "Project").nodeName() in _LITERAL_LEAVES)
+    return RowBound(int(bound.get()), _inner(plan, "Project").nodeName() in _LITERAL_LEAVES, reads_memory)
 
 
 def fitted_rows(rows: DataFrame, columns: tuple[Column, ...]) -> pa.Table:
