@@ -232,6 +232,27 @@ class TestInputsThatAreNoLongerRead(WithDuckDB):
         assert [(table, name.rpartition(".")[2]) for table, name in positions] == [("switched", "customers"), ("wrapped", "orders")]
 
 
+class TestKeptRows(WithDuckDB):
+    """`tmp_relation_type: table`: the rows that are merged are those that are cached."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        compared = "insert into merged select count(*) from orders_at__dbt_changes c join {{ this }} t using (id) where c.r = t.r"
+        config = (
+            "{{ config(materialized='incremental', incremental_strategy='changes', unique_key='id', tmp_relation_type='table', "
+            'post_hook=["create table if not exists merged (n bigint)", '
+            f'"{compared}"]) }}}}'
+        )
+        query = f"select id, rand() as r, _change_type from {ORDERS}"
+        return {"sources.yml": SOURCES, "orders_at.sql": f"{config} {query}"}
+
+    def test_the_rows_are_computed_once(self, duckdb):
+        run_dbt(["run"])
+        duckdb.execute("UPDATE orders SET amount = 0 WHERE id < 4")
+        run_dbt(["run"])
+        assert self.rows(duckdb, "SELECT n FROM merged") == [(0,), (3,)]
+
+
 class TestRefused(WithDuckDB):
     @pytest.fixture(scope="class")
     def models(self):

@@ -44,7 +44,7 @@
     {% do ducklake__apply_layout(target_relation, resets_only=true) %}
     {% set arguments = ducklake__incremental_arguments(source_relation, existing_relation, target_relation) %}
     {% do ducklake__apply_layout(target_relation) %}
-    {% do ducklake__keep_source_if_configured(source_relation) %}
+    {% do ducklake__keep_source_if_configured(ducklake__changes_relation(target_relation) if strategy == 'changes' else source_relation) %}
     {% set build_sql = strategy_macro(arguments) %}
   {% endif %}
 
