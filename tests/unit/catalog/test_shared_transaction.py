@@ -76,6 +76,29 @@ def test_all_changes_become_one_snapshot(lake: LakeCatalog) -> None:
     assert len(files) == len({row[0] for row in files}) == 5
 
 
+def test_a_statement_that_finds_no_rows_changes_nothing(lake: LakeCatalog) -> None:
+    insert(lake, file_of(create(lake)))
+    shared = lake.begin_shared()
+    changing, deleting, other = (begin(shared) for _ in range(3))
+    table = table_of(changing)
+    changing.rows.add_files(table, [file_of(table, 10, 19)])
+    changing.commit()
+    deleting.rows.depends_on_rows(table)
+    assert not deleting.changes_catalog
+    deleting.commit()
+    other.rows.depends_on_rows(table)
+    create_in(other, "other")
+    assert other.changes_catalog
+    with pytest.raises(ConflictError, match="a table was changed by another transaction of this run"):
+        other.commit()
+    last = begin(shared)
+    last.rows.depends_on_rows(table)
+    create_in(last, "last")
+    last.commit()
+    assert [part.changed for part in shared.parts] == [("main.t",), ("main.last",)]
+    assert shared.whole.commit() is not None
+
+
 def test_changes_that_a_position_includes_stay_as_they_are(sqlite_lake: LakeCatalog) -> None:
     """A model has read what the run has staged for `t`. Nobody may change `t` afterwards, in the run or before it is published."""
     create(sqlite_lake)

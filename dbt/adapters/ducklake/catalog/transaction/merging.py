@@ -102,9 +102,21 @@ def _inseparable(action: str, relation: Any) -> StatementError:
     )
 
 
+def is_changed(start: Staged, after: Staged) -> bool:
+    """Whether `after` has other changes than `start`. The commit message and what was only read do not count."""
+    one, other = (replace(each, commit_message=None, rows=_recorded(each.rows)) for each in (start, after))
+    return one != other
+
+
 def changed_relations(start: Staged, after: Staged) -> set[int]:
-    """Return the ids of the tables and views whose definition or rows differ."""
-    return _changed_tables(start, after) | _changed(start.views, after.views)
+    """Return the ids of the tables and views whose definition or rows differ. What was only read does not count."""
+    rows = _changed(_recorded(start.rows), _recorded(after.rows))
+    return _changed(start.tables, after.tables) | _changed(start.views, after.views) | rows
+
+
+def _recorded(rows: Mapping[int, RowChanges]) -> dict[int, RowChanges]:
+    """Return the changes of rows that a commit records, without what they depend on."""
+    return {table_id: replace(changes, depends_on_rows=()) for table_id, changes in rows.items() if changes.has_changes}
 
 
 def _require_independent(start: Staged, mine: Staged, others: Staged) -> None:

@@ -12,7 +12,7 @@ from ...format.objects import Relation, Snapshot
 from ..read.reader import DefinitionCache
 from ..staged import CommitMessage, Staged
 from ..store.retries import RetrySettings
-from .merging import changed_relations, difference, merged
+from .merging import changed_relations, difference, is_changed, merged
 from .read_set import ReadSet
 from .staging import Staging
 from .transaction import Transaction
@@ -208,7 +208,7 @@ class _Branch(Transaction):
     @property
     def changes_catalog(self) -> bool:
         """Whether the transaction itself changed anything."""
-        return replace(self.staged, commit_message=self._start.commit_message) != self._start
+        return is_changed(self._start, self.staged)
 
     def written_files(self) -> dict[str, int]:
         """Return the files that the transaction itself staged: path → size in bytes."""
