@@ -13,11 +13,16 @@ MERGED = """
 select id, '{{ var("word") }}' as word from {{ ref('base') }} where id < 50 {% if is_incremental() %} and id < {{ var("below") }} {% endif %}
 """
 
+REPLACED = """
+{{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by='part') }}
+select id, id % 2 as part from range({{ var("below") }})
+"""
+
 
 class TestResponses(OnALake):
     @pytest.fixture(scope="class")
     def models(self):
-        return {"base.sql": BASE, "merged.sql": MERGED, "seen.sql": "select * from {{ ref('merged') }}"}
+        return {"base.sql": BASE, "merged.sql": MERGED, "seen.sql": "select * from {{ ref('merged') }}", "replaced.sql": REPLACED}
 
     @staticmethod
     def run(below: int, word: str, *selected: str):
@@ -37,6 +42,9 @@ class TestResponses(OnALake):
         assert (read["rows_affected"], read["files_read"], read["files_written"]) == (10, 3, 2), (
             "two of base, one of the table; rows, deletes"
         )
+
+        assert self.run(4, "b", "replaced")["replaced"].adapter_response["files_read"] == 0
+        assert self.run(1, "b", "replaced")["replaced"].adapter_response["files_read"] == 1, "the partition that is replaced"
 
         before = self.newest(lake)
         third = self.run(0, "c", "merged")["merged"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
+from ..format.files import ScanPlan
 from ..format.identifiers import backquoted
 from ..format.objects import PartitionField, Table
 from ..spark.rows.cached import cached
@@ -26,7 +28,9 @@ def overwrite(context: Context, table: Table, rows: DataFrame) -> RowCounts:
     return RowCounts(inserted=insert(context, table, rows))
 
 
-def overwrite_partitions(context: Context, table: Table, rows: DataFrame, fields: tuple[PartitionField, ...]) -> RowCounts:
+def overwrite_partitions(
+    context: Context, table: Table, rows: DataFrame, fields: tuple[PartitionField, ...], planned: Callable[[ScanPlan], None]
+) -> RowCounts:
     """Stage replacing the partitions that `rows` has rows of.
 
     Args:
@@ -34,6 +38,7 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame, fields
         table: the partitioned table.
         rows: the new rows, with the columns of the table in order.
         fields: partition fields of the table. Rows with other values in further fields are replaced too.
+        planned: called with the scan plan of the table.
 
     Raises:
         StatementError: the table is not partitioned.
@@ -49,5 +54,6 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame, fields
         ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys]).ranges
         within = [replace(key.column_filter(), nulls=True) for key in ranges]
         target = TargetScan(context, context.transaction.scan_plan(table, within=within))
+        planned(target.plan)
         ended = delete(context, table, target, lambda found: rows_of_same_partitions(found, new, table.columns, fields), within)
         return RowCounts(inserted=insert(context, table, new), deleted=ended.deleted)

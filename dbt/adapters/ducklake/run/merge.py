@@ -94,7 +94,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         within=filters_for_condition(condition, table, target_alias, env.planning.settings(), only_qualified=True),
         virtual=_virtual_columns_of_target(statement, table, target_alias, plain.columns),
         asks_for_files=asks_for_files(texts),
-        planned=lambda plan: target.owner.note_scan(table, plan),
+        planned=target.note_scan,
     )
     return changed("MERGE", merge(target.context, table, request))
 

@@ -67,7 +67,7 @@ def _overwrite(target: Target, statement: Insert, rows: DataFrame, named: tuple[
         condition = " AND ".join(f"{backquoted(column.name)} <=> {_assigned(env, values[fold(column.name)], column)}" for column in columns)
         return _replace_where(target, Sql(condition), rows)
     if statement.partition or dynamic:
-        return overwrite_partitions(target.context, table, rows, table.partition_fields if dynamic else named)
+        return overwrite_partitions(target.context, table, rows, table.partition_fields if dynamic else named, target.note_scan)
     return overwrite(target.context, table, rows)
 
 
@@ -147,7 +147,7 @@ def _scan(target: Target, condition: Sql | None, values: Sequence[Sql | None] = 
 
     expressions = [each for each in (condition, *values) if each is not None]
     plan = target.context.transaction.scan_plan(table, within=within)
-    target.owner.note_scan(table, plan)
+    target.note_scan(plan)
     virtual = virtual_columns(dict.fromkeys(name for each in expressions for name in each.virtual), table)
     scan = TargetScan(target.context, plan, virtual, asks_for_files(each.text for each in expressions))
     has_rows = bool(plan.files or plan.inlined or plan.pruned_files)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import StatementError
 from ..format.evolution import find_column
+from ..format.files import ScanPlan
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, Table
 from ..lake.context import Context
@@ -55,6 +56,10 @@ class Target:
     def side(self) -> Side:
         """The table, as the SQL names it."""
         return Side(self.alias or self.name.parts[-1], [column.name for column in self.table.columns], None if self.alias else self.name)
+
+    def note_scan(self, plan: ScanPlan) -> None:
+        """Record the files of the table that the statement reads."""
+        self.owner.note_scan(self.table, plan)
 
     def spark_text(self, sql: Sql) -> str:
         """Return an expression over the table for Spark."""
