@@ -336,7 +336,7 @@ class LakeSession(TransactionalWork):
     def _compute(self, query: _DeferredQuery, action: Callable[[Result], T], received: Callable[[Any], Any]) -> T:
         """Run an action on the rows of a query; it runs again if they cannot be read at the query's snapshot any more."""
         step = query.step
-        own = query.journal if step is not None and query.journal is self._journal else None  # None if its transaction is over
+        is_of_open_transaction = step is not None and query.journal is not None and query.journal is self._journal
 
         def latest() -> T:
             return self._apply(query.result if step is None else step.result, action)
@@ -346,19 +346,14 @@ class LakeSession(TransactionalWork):
 
         with self.job_group(self._description):
             self.spark()
+            if is_of_open_transaction:
+                return self._record_step(latest, received, again, "the rows of a query could not be computed")[0]
             try:
-                computed = latest()
-            except ConflictError as conflict:
-                if self._journal is not None and own is None:
+                return latest()
+            except ConflictError:
+                if self._journal is not None:
                     raise
-                computed = self._replay_and_run(again, conflict) if own is not None else again()
-            except BaseException:
-                if own is not None:
-                    self._prevent_replay("the rows of a query could not be computed")
-                raise
-        if own is not None:
-            own.steps.append(Step(again, computed, received))
-        return computed
+                return again()
 
     def _apply(self, result: Result, action: Callable[[Result], T]) -> T:
         self._require_not_cancelled()
