@@ -112,9 +112,29 @@ def test_a_condition_is_analyzed_although_the_source_is_empty(both: Both, cached
     empty = "(SELECT id, 'new' AS name FROM range(0))"
     with pytest.raises(StatementError, match="nope"):
         both.spark(UPSERT.format(source=empty).replace("t.id = s.id", "t.id = s.id AND t.nope = 1"))
+    with pytest.raises(StatementError, match="nope"):
+        both.spark(UPSERT.format(source=empty).replace("INSERT *", "INSERT (id, name) VALUES (s.id, s.nope)"))
     assert both.session.execute(UPSERT.format(source=empty)).rowcount == 0
     assert cached_sources == []
     assert both.rows("SELECT DISTINCT name FROM t") == [("old",)]
+
+
+def test_an_insert_clause_is_analyzed_although_a_cached_source_is_empty(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "reads_little", lambda _: False)
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
+    for clause in ("INSERT (id, name) VALUES (s.id, s.nope)", "AND s.nope = 1 THEN INSERT *"):
+        text = UPSERT.format(source="(SELECT id, 'new' AS name FROM range(0))")
+        with pytest.raises(StatementError, match="nope"):
+            both.spark(text.replace("THEN INSERT *" if clause.startswith("AND") else "INSERT *", clause))
+
+
+@pytest.mark.parametrize("second", ["name", "NAME"])
+def test_columns_with_one_name_that_no_clause_names(both: Both, cached_sources: list[Any], second: str) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, 'old' AS name FROM range(5)")
+    source = f"(SELECT a.id, string(a.id) AS name, b.word AS {second}, 'new' AS new FROM range(3, 6) a JOIN (SELECT 'x' AS word) b)"
+    both.spark(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = s.new")
+    assert len(cached_sources) == 1
+    assert both.rows("SELECT count(*) FROM t WHERE name = 'new'") == [(2,)]
 
 
 def test_what_a_query_reads_is_known(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from dbt.adapters.ducklake.errors import DuckLakeError
 from dbt.adapters.ducklake.lake import small
 from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.errors import is_too_large
 
 CATALOGS = ["sqlite"]
 pytestmark = pytest.mark.local_rows  # these tests are about the rows that this process fetches
@@ -45,6 +47,26 @@ def test_rows_that_cannot_be_computed_are_computed_once(lake: LakeSession, calls
     assert lake.execute("SELECT n FROM t ORDER BY n").fetch() == [(0,), (10,), (20,)]
 
 
+TOO_LARGE = [
+    "Total size of serialized results of 2 tasks (2.0 GiB) is bigger than spark.driver.maxResultSize (1024.0 MiB)",
+    "java.lang.OutOfMemoryError: Java heap space",
+    "org.apache.arrow.memory.OutOfMemoryException: Failure allocating buffer.",
+    "io.netty.util.internal.OutOfDirectMemoryError: failed to allocate 16777216 byte(s) of direct memory",
+    "org.apache.arrow.vector.util.OversizedAllocationException: Memory required for vector is (4294967296), which is overflow",
+    "RESOURCE_EXHAUSTED: Received message larger than max",
+]
+
+
+@pytest.mark.parametrize("text", TOO_LARGE)
+def test_texts_about_the_size_of_a_result(text: str) -> None:
+    assert is_too_large(RuntimeError(text))
+
+
+def test_other_errors_are_not_about_the_size_of_a_result() -> None:
+    assert is_too_large(pa.ArrowMemoryError("malloc of size 17179869184 failed"))
+    assert not is_too_large(RuntimeError("[DIVIDE_BY_ZERO] Division by zero"))
+
+
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -57,7 +79,7 @@ def test_a_result_that_is_too_large_is_left_to_spark(
     lake: LakeSession, monkeypatch: pytest.MonkeyPatch, statement: str, expected: list[tuple[int]]
 ) -> None:
     def fetch(*_: object, **__: object) -> None:
-        raise RuntimeError("Total size of serialized results of 2 tasks (2.0 GiB) is bigger than spark.driver.maxResultSize (1024.0 MiB)")
+        raise RuntimeError(TOO_LARGE[0])
 
     lake.execute("CREATE TABLE t AS SELECT id, 10 * id AS n FROM range(3)")
     monkeypatch.setattr(small, "fetch_small", fetch)

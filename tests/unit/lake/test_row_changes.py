@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Barrier
@@ -72,3 +73,24 @@ def test_no_delete_file_is_left_after_an_error(
     with pytest.raises(OSError, match="no space left"):
         stage_deletes(context, table, plan, {file.data_file_id: pa.array([0]) for file in plan.files})
     assert delete_files(tmp_path) == []
+
+
+def test_few_files_with_many_positions_are_written_at_once(
+    opened: tuple[Context, Table, ScanPlan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, table, plan = opened
+    running: list[int] = []
+    most: list[int] = []
+    write = row_changes.write_delete_file
+
+    def count_writers(path: str, data_file_id: int, *args: Any, **named: Any) -> Any:
+        running.append(data_file_id)
+        most.append(len(running))
+        time.sleep(0.1)
+        running.remove(data_file_id)
+        return write(path, data_file_id, *args, **named)
+
+    monkeypatch.setattr(row_changes, "write_delete_file", count_writers)
+    monkeypatch.setattr(row_changes, "POSITIONS_AT_ONCE", 1)
+    assert stage_deletes(context, table, plan, {file.data_file_id: pa.array([1]) for file in plan.files}) == FILES
+    assert max(most) == 1

@@ -162,8 +162,10 @@ def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan:
         match: the source and the rows of the target that can match.
         source_rows: the number of rows of the source.
     """
-    matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
+    matching = match.pairs(request.matched)
     if not source_rows and not request.not_matched_by_source:
+        if request.not_matched:
+            match.source_only(matching, request.not_matched)  # Spark reports an invalid clause in any case
         return RowCounts()
     inserted = 0
     changes: list[_Changes] = []

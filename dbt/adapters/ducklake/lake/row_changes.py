@@ -16,6 +16,10 @@ from ..spark.rows.deleted import deleted_rows
 from ..spark.rows.positions import PositionArray, Positions, count
 from .context import Context
 
+POSITIONS_AT_ONCE = 4_000_000
+"""The maximum number of positions in the delete files that are written at the same time: each needs about 50 bytes. Threads help because
+most of the time is spent waiting for storage."""
+
 
 def stage_deletes(context: Context, table: Table, plan: ScanPlan, positions: Positions) -> int:
     """Stage the deletion of rows.
@@ -74,9 +78,12 @@ def _delete_files(
         written.append(found)
         return replace(found, earlier=_deletes_of(file))
 
+    if not to_delete:
+        return []
+    largest = max(len(positions) + file.deleted_count for file, positions in to_delete)
     try:
-        with ThreadPoolExecutor(THREADS) as pool:  # most of the time is spent waiting for storage
-            return list(pool.map(write, *zip(*to_delete, strict=True))) if to_delete else []
+        with ThreadPoolExecutor(max(1, min(THREADS, POSITIONS_AT_ONCE // largest))) as pool:
+            return list(pool.map(write, *zip(*to_delete, strict=True)))
     except BaseException:
         remove(file.path for file in written)
         raise

@@ -74,23 +74,21 @@ class SourceReader:
             few_partitions: whether each partition of the source may send the maximum number of rows.
 
         Returns:
-            The rows; None if there are too many, or if a value cannot be inserted: only the general merge knows whether its row is
-            inserted at all.
+            The rows; None if there are too many, if a key is not valid UTF-8, or if a value cannot be inserted: only the general merge
+            knows whether its row is inserted at all.
 
         Raises:
             CancelledError: the statement was cancelled.
+            AnalysisException: an INSERT clause is invalid.
         """
-        return unless_it_fails(lambda: self._fetch(source, at_most, few_partitions))  # a key may be invalid UTF-8, too
-
-    def _fetch(self, source: DataFrame, at_most: int | None, few_partitions: bool) -> SmallSource | None:
-        extra, names = key_columns(self.keys), key_names(self.keys)
-        if self.row is not None:
-            extra, names = [*extra, self.row[0]], [*names, SOURCE_COLUMNS]
+        extra = [*key_columns(self.keys), *(() if self.row is None else (self.row[0],))]
         rows = candidates(source, self.request.source_alias, self.table.columns, self.request.not_matched, extra)
+        return unless_it_fails(lambda: self._fetched(rows, at_most, few_partitions))
+
+    def _fetched(self, rows: DataFrame, at_most: int | None, few_partitions: bool) -> SmallSource | None:
         columns = self.table.columns if self.request.not_matched else ()
-        found = fetch(
-            rows, columns, None, self.max_rows, extra=(SOURCE_ROW, ACTION, *names), at_most=at_most, few_partitions=few_partitions
-        )
+        names = [SOURCE_ROW, ACTION, *key_names(self.keys), *(() if self.row is None else (SOURCE_COLUMNS,))]
+        found = fetch(rows, columns, None, self.max_rows, extra=names, at_most=at_most, few_partitions=few_partitions)
         if found is None:
             return None
         keys = [(column.name, name) for (column, _), name in zip(self.keys, value_names(self.keys), strict=True)]

@@ -34,8 +34,10 @@ _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
     r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
 )
-_TOO_LARGE = re.compile(r"bigger than spark\.driver\.maxResultSize|OutOfMemoryError|RESOURCE_EXHAUSTED")
-"""What Spark, Java and gRPC say about a result that is too large for the driver or for one message."""
+_TOO_LARGE = re.compile(
+    r"bigger than spark\.driver\.maxResultSize|OutOf(?:Direct)?Memory(?:Error|Exception)|OversizedAllocationException|RESOURCE_EXHAUSTED"
+)
+"""What Spark, Java, Arrow and gRPC say about a result that is too large for the driver, a buffer or a message."""
 _EXPLAIN_ERROR = re.compile(
     r"\AError occurred during query planning:\s*|^org\.apache\.spark\.sql\.(?:\w+\.)*AnalysisException:\s*", re.MULTILINE
 )
@@ -133,7 +135,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
 
 def is_too_large(error: BaseException) -> bool:
     """Whether Spark could not return a result because of its size."""
-    return _TOO_LARGE.search("\n".join(_messages(error))) is not None
+    return isinstance(error, MemoryError) or _TOO_LARGE.search("\n".join(_messages(error))) is not None
 
 
 def _hint_about_case(text: str, condition: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -14,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ...format.files import ColumnFilter
-from ...format.identifiers import backquoted
+from ...format.identifiers import backquoted, fold
 from ...format.objects import Column
 from ...format.statistics import encode_plain
 from .conform import is_changed_when_stored
@@ -36,6 +37,7 @@ _ORDERED = (
 )
 """Types with the same text form and order in Spark, in column statistics and in literals. Floats are not, because of NaN and -0.0."""
 
+_TEXTS = (T.StringType, T.BinaryType)
 _KEY = "_ducklake_key"
 _TEXT = "_ducklake_key_text"
 
@@ -67,7 +69,7 @@ class Measured:
 
     rows: int
     text_bytes: int
-    """The size in bytes of its strings and binary values, without those inside of nested values."""
+    """The size in bytes of its strings and binary values, without nested ones and those in columns that share a name."""
     ranges: list[KeyRange]
     """The range of each key that has values other than NULL."""
 
@@ -82,7 +84,8 @@ def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -
     """
     aliased = source.alias(alias)
     usable = usable_keys(aliased, keys)
-    texts = [field.name for field in source.schema.fields if isinstance(field.dataType, (T.StringType, T.BinaryType))]
+    repetitions = Counter(fold(field.name) for field in source.schema.fields)
+    texts = [field.name for field in source.schema.fields if isinstance(field.dataType, _TEXTS) and repetitions[fold(field.name)] == 1]
     lengths = [F.coalesce(F.octet_length(backquoted(name)).cast("bigint"), F.lit(0)) for name in texts]
     aggregates = [F.count(F.lit(1)), F.sum(reduce(add, lengths, F.lit(0)))]
     for column, key in usable:
