@@ -166,6 +166,8 @@ class LakeCursor:
         self._handle = handle
         self._runs_queries = runs_queries
         self._rows: list[tuple[Any, ...]] | None = None
+        self._first: list[tuple[Any, ...]] = []
+        """The rows that the first `fetchmany` returned, without computing the others."""
         self._position = 0
         self.result: Result | None = None
 
@@ -194,7 +196,7 @@ class LakeCursor:
         """
         self._handle.require_not_cancelled()
         statements = split(with_values(sql, bindings) if bindings else sql)
-        self.result, self._rows, self._position = None, None, 0
+        self.result, self._rows, self._first, self._position = None, None, [], 0
         session = self._handle.session
         if len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements)):
             self._execute_group(statements)
@@ -232,12 +234,16 @@ class LakeCursor:
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the next `size` rows. The first call computes only these; the next one computes all others."""
+        """Return the next `size` rows. The first call computes only these; the next one computes all rows.
+
+        Raises:
+            DbtRuntimeError: the query returned other rows the second time, such as one with `rand()` or without ORDER BY may do.
+        """
         size = self.arraysize if size is None else size
         if self._rows is None and self._position == 0:
-            rows = self._query_result().fetch(size)
-            self._position = len(rows)
-            return rows
+            self._first = self._query_result().fetch(size)
+            self._position = len(self._first)
+            return list(self._first)
         return self._take(size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
@@ -246,11 +252,16 @@ class LakeCursor:
 
     def close(self) -> None:
         """Release the rows."""
-        self.result, self._rows = None, None
+        self.result, self._rows, self._first = None, None, []
 
     def _take(self, size: int | None) -> list[tuple[Any, ...]]:
         if self._rows is None:
             self._rows = self._query_result().fetch(None)
+            if repr(self._rows[: self._position]) != repr(self._first):  # NaN does not equal itself
+                raise DbtRuntimeError(
+                    "The query returned other rows when it was run again for the rows after the first ones. Fetch all rows at once, or add "
+                    "ORDER BY"
+                )
         end = None if size is None else self._position + size
         rows = self._rows[self._position : end]
         self._position += len(rows)
