@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import ConflictError, StatementError
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
+from dbt.adapters.ducklake.spark.write import compaction
 from tests.interop.conftest import Both, comparable_rows
 from tests.places import nightly
 
@@ -86,6 +87,31 @@ def test_a_merge_changes_no_result(both: Both, kind: str) -> None:
     # DuckDB's feed reports deletes of files with embedded row ids at the snapshot of the insert, so our feed is compared with itself.
     assert_unchanged(both, {**after, **{version: rows for version, rows in before.items() if version != "feed"}}, feed_too=False)
     assert comparable_rows(both.session.execute(query).fetch()) == feed
+
+
+def test_a_setting_of_spark_does_not_split_a_merged_file(both: Both) -> None:
+    both.duckdb(*TABLES["plain"])
+    fill(both)
+    before = duckdb_reads(both)
+    both.spark("SET spark.sql.files.maxRecordsPerFile = 3")
+    both.spark("CALL ducklake_merge_adjacent_files('lake')")
+    assert files(both) == 1
+    assert_unchanged(both, before)
+    both.spark("DELETE FROM t WHERE id % 2 = 0")
+    before = duckdb_reads(both)
+    both.spark("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.1)")
+    assert_unchanged(both, before, feed_too=False)
+
+
+def test_rows_that_are_missing_in_a_merged_file_are_an_error(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.duckdb(*TABLES["plain"])
+    fill(both)
+    before = duckdb_reads(both)
+    rows_of_groups = compaction._rows
+    monkeypatch.setattr(compaction, "_rows", lambda *given: rows_of_groups(*given).where("id <> 11"))
+    with pytest.raises(LakeError, match=r"Spark wrote 15 rows .* that have 16 to 16 rows, so these files are kept"):
+        both.spark("CALL ducklake_merge_adjacent_files('lake')")
+    assert_unchanged(both, before)
 
 
 def test_files_with_different_columns_are_not_merged_and_keep_them(both: Both) -> None:

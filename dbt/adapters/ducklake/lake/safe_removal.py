@@ -80,7 +80,7 @@ class SafeRemoval:
         catalog: the lake.
         needed: the absolute paths of the files that must be kept.
         listed: whether the catalog lists the files to remove. Files that it does not list may belong to another lake, so they are kept as
-            long as the data path has no mark; the first removal only writes it.
+            long as the data path has no mark; the first removal of such files only writes it.
         dry_run: whether to remove nothing and only return what the results would be.
     """
 
@@ -116,7 +116,7 @@ class SafeRemoval:
             return str(error)
 
     def _reason_to_keep(self, path: str) -> str | None:
-        """Return the reason why a file must be kept; None if its removal is safe. A data path without a mark gets it.
+        """Return the reason why a file must be kept; None if its removal is safe. A removal of unlisted files marks the data path.
 
         Raises:
             OSError: the storage failed.
@@ -130,7 +130,7 @@ class SafeRemoval:
         foreign = self._owners.foreign_mark(canonical)
         if foreign is not None:
             return f"another lake owns it, as the file {foreign} says; give each lake its own data path, or remove that file if it is wrong"
-        if self._was_unmarked and not self._listed:
+        if not self._listed and self._was_unmarked:  # a removal of listed files writes no mark: no later one would keep the first orphans
             return _UNMARKED.format(data_path=self._catalog.data_path)
         return None
 

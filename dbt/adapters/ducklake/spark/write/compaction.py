@@ -115,18 +115,37 @@ def _write(spark: SparkSession, groups: Sequence[Group], job: Job, row_ids: bool
             files = {
                 int(keys[0] or 0): replace(file, partition_values=groups[int(keys[0] or 0)][0].partition_values) for keys, file in written
             }
+            _require_rows(groups, files, job)
             directories = [_directory(groups[index], with_separator(job.table.path)) for index in files]
             return dict(zip(files, move_files(list(files.values()), directories, target), strict=True))
         outputs = {
             int(path[len(target) :].partition(f"{_GROUP}=")[2].partition("/")[0]): (path, size)
-            for path, size in run_write_job(rows, target, job.options, [_GROUP])
+            for path, size in run_write_job(rows, target, job.options, [_GROUP], rows_per_file=0)
         }
         ordered = sorted(outputs)
         found = read_files([FileToRead(*outputs[index], groups[index][0].partition_values) for index in ordered], columns)
         if [file.path for file in found] != [outputs[index][0] for index in ordered]:
             raise LakeError(f"Spark did not write the expected files to {target}")
+        _require_rows(groups, dict(zip(ordered, found, strict=True)), job)
         directories = [_directory(groups[index], with_separator(job.table.path)) for index in ordered]
         return dict(zip(ordered, move_files(found, directories, target), strict=True))
+
+
+def _require_rows(groups: Sequence[Group], files: Mapping[int, WrittenFile], job: Job) -> None:
+    """Require that the new file of each group has all rows of the old ones, which are removed.
+
+    Raises:
+        LakeError: a group has too few or too many rows.
+    """
+    for index, group in enumerate(groups):
+        most = sum(each.file.record_count for each in group)
+        least = most - sum(each.file.deleted_count for each in group)
+        written = files[index].record_count if index in files else 0
+        if not least <= written <= most:
+            raise LakeError(
+                f"Spark wrote {written} rows for files of the table {job.table.schema_name}.{job.table.name} that have {least} to {most} "
+                "rows, so these files are kept. Please report this"
+            )
 
 
 def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Sequence[Column]) -> DataFrame:

@@ -66,7 +66,7 @@ def run_write_job(
         target: the directory of the job.
         options: the options of the files.
         keys: the partition key columns; each value has a directory.
-        rows_per_file: the maximum number of rows of a file; None for no limit.
+        rows_per_file: the maximum number of rows of a file, 0 for no limit; None for that of Spark's setting.
 
     Returns:
         (path, size in bytes) of each file.
