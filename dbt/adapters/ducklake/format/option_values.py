@@ -57,6 +57,18 @@ def stored_value(key: str, value: object) -> str:
         raise StatementError(f"option {name} cannot be {value!r}: {error}") from None
 
 
+def require_table_option(key: str) -> None:
+    """Require that an option can be set for a table or schema.
+
+    Raises:
+        StatementError: only its value for the lake is ever read.
+    """
+    if key.lower() in _OF_THE_LAKE:
+        raise StatementError(
+            f"option {key.lower()} applies to the whole lake: set it without a table and schema, with CALL lake.set_option(…)"
+        )
+
+
 def is_option(key: str) -> bool:
     """Whether an option with this name can be set."""
     return key.lower() in _CONVERTERS
@@ -217,6 +229,7 @@ _CONVERTERS: Mapping[str, Callable[[object], str]] = MappingProxyType(
         "delete_older_than": _interval,
     }
 )
+_OF_THE_LAKE = frozenset({"expire_older_than", "delete_older_than", "require_commit_message"})
 FIXED = frozenset({"version", "created_by", "data_path", "encrypted"})
 """Keys that are stored with the options and that are set when the lake is created."""
 

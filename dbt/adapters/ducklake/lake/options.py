@@ -10,7 +10,7 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..format.inlined import RESERVED_NAMES
 from ..format.objects import Schema, Table
-from ..format.option_values import description_of, stored_value
+from ..format.option_values import description_of, require_table_option, stored_value
 from .context import Context
 from .schemas import required_schema
 from .tables import option_of_table, required_table
@@ -48,10 +48,12 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
         table: the table.
 
     Raises:
-        StatementError: the option or value is invalid, or a column of a table that would be inlined has a reserved name.
+        StatementError: the option, value or scope is invalid, or a column of a table that would be inlined has a reserved name.
         NotFoundError: the schema or table does not exist.
     """
     stored = stored_value(key, value)
+    if table is not None or schema is not None:
+        require_table_option(key)
     scope: Schema | Table | None = None
     if table is not None:
         scope = required_table(context, schema or "main", table)

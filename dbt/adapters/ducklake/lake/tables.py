@@ -16,6 +16,7 @@ from ..format.constraints import Constraint, named, with_constraints
 from ..format.evolution import NewColumn, columns_of, replace_columns
 from ..format.identifiers import fold
 from ..format.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
+from ..format.option_values import require_table_option
 from ..format.partitioning import check_transform
 from ..format.positions import with_positions
 from ..format.sort_text import names_in
@@ -50,7 +51,8 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
     """Stage an empty table; with `replace_existing` a table of that name is emptied and gets these columns.
 
     Raises:
-        StatementError: a relation of that name exists and `replace_existing` is false, it is a view, or a name is used twice.
+        StatementError: a relation of that name exists and `replace_existing` is false, it is a view, a name is used twice, or an option is
+            one of the whole lake.
     """
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
@@ -63,6 +65,8 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
             f"{request.schema}.{request.name} is a view, and a table can only replace a table; "
             f"DROP VIEW {request.schema}.{request.name} first"
         )
+    for key in request.options:
+        require_table_option(key)
     table = _new_table(context, request) if existing is None else _rebuild(context, existing, request)
     for key, value in request.options.items():
         context.transaction.objects.set_option(key, option_of_table(context, table, key, value), table)
