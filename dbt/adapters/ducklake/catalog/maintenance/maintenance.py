@@ -17,7 +17,7 @@ from ...errors import ConflictError
 from ...format.paths import resolve
 from ..read.history import SnapshotRecord
 from ..store import tables as t
-from ..store.database import ConcurrentWriteError, Database, repeat_if_stale
+from ..store.database import ConcurrentWriteError, Database, batches, repeat_if_stale
 from ..store.known_files import added_files, registered_files, scheduled_paths, schema_directories
 from ..store.retries import RetrySettings
 from ..store.row_rules import checked
@@ -84,23 +84,21 @@ class Maintenance:
             ]
 
     def remove_scheduled_rows(self, files: Collection[ScheduledFile]) -> None:
-        """Remove the catalog rows of scheduled files that have been deleted.
+        """Remove the catalog rows of scheduled files that have been deleted, in transactions of at most `BATCH_SIZE` rows.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
             ConflictError: other writers kept the catalog busy.
         """
         source = t.files_scheduled_for_deletion.c
-
-        def work(connection: Connection) -> None:
-            for file in files:
-                statement = delete(t.files_scheduled_for_deletion).where(
-                    source.data_file_id == file.file_id, source.path == file.stored_path
-                )
-                connection.execute(statement)
-
-        if files:
-            self._write(work)
+        for batch in batches(files):
+            statement = delete(t.files_scheduled_for_deletion).where(
+                source.data_file_id.in_([file.file_id for file in batch]), source.path.in_([file.stored_path for file in batch])
+            )
+            self._write(
+                lambda connection, statement=statement: connection.execute(statement),  # type: ignore[misc]
+                if_busy="the files are removed, but some of their rows are not; run it again to remove the rest",
+            )
 
     def needed_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads."""
