@@ -154,6 +154,23 @@ def test_finer_timestamps_are_rounded_as_duckdb_rounds_them(both: Both, tmp_path
     both.rows(counts, counts.replace("TIMESTAMP", "TIMESTAMP_NTZ"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "micros", "literal"),
+    [("TIMESTAMP_S", 700_000, "1970-01-01 00:00:01"), *nightly_rows(("TIMESTAMP_MS", 400_700, "1970-01-01 00:00:00.401"))],
+)
+def test_a_file_that_duckdb_added_is_not_pruned_for_the_rounded_value(
+    both: Both, tmp_path: Path, kind: str, micros: int, literal: str
+) -> None:
+    path = write(tmp_path / "f.parquet", x=pa.array([micros], pa.timestamp("us")))
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb(f"CREATE TABLE t (x {kind})")
+    both.duckdb(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    both.duckdb("INSERT INTO t VALUES ('2020-01-01 00:00:00')")  # the only file of a table is never pruned
+    assert len(both.rows(f"SELECT * FROM t WHERE x = TIMESTAMP '{literal}'", f"SELECT * FROM t WHERE x = TIMESTAMP_NTZ'{literal}'")) == 1
+    both.spark(f"DELETE FROM t WHERE x = TIMESTAMP_NTZ'{literal}'")
+    assert len(both.rows("SELECT * FROM t")) == 1
+
+
 def test_narrower_types_and_other_column_orders_and_cases(both: Both, tmp_path: Path) -> None:
     copies(both, tmp_path, "SELECT 7::UTINYINT AS B, 1.5::DECIMAL(5, 1) AS n, 2::TINYINT AS a, 0.5::FLOAT AS d, 1 AS extra")
     arguments = ", allow_missing => true, ignore_extra_columns => true"

@@ -39,6 +39,7 @@ TEXTS: dict[str, list[str]] = {
     "boolean": ["0", "1", "true", "false"],
     "time": ["00:00:00", "01:02:03.5", "23:59:59.999999"],
     "blob": ["", "00", "FF"],
+    "timestamp_s": ["2024-02-29 23:59:58.5", "2024-02-29 23:59:59", "2024-02-29 23:59:59.5", "2024-03-01 00:00:00", "0001-01-01 00:00:00"],
 }
 COLUMNS = tuple(Column(number, f"c{number}", type_name) for number, type_name in enumerate(TEXTS, 1))
 FILES = 80
@@ -141,3 +142,25 @@ def test_one_file_of_many_is_found_in_sql(lake: LakeCatalog) -> None:
     hit = int(bucket(b"xx", "varchar", 1000))
     plan = reader.scan_plan(table_of(reader), [ColumnFilter.between(2, "xx", "xx")])
     assert [file.data_file_id for file in plan.files] == ids[hit : hit + 1]
+
+
+@pytest.mark.parametrize(
+    ("type_name", "stored", "read"),
+    [
+        ("timestamp_s", "2024-02-29 23:59:59.7", "2024-03-01 00:00:00"),
+        ("timestamp_ms", "2024-02-29 23:59:59.9997", "2024-03-01 00:00:00"),
+        ("timestamp", "1969-12-31 23:59:59.999999999", "1970-01-01 00:00:00"),
+        ("timestamptz", "1969-12-31 23:59:59.999999999+00", "1970-01-01 00:00:00+00"),
+    ],
+)
+def test_a_file_whose_timestamps_are_rounded_up_is_not_left_out(
+    lake: LakeCatalog, monkeypatch: pytest.MonkeyPatch, type_name: str, stored: str, read: str
+) -> None:
+    table = create(lake, columns=(Column(1, "c", type_name),))
+    earlier = stored.replace("1969", "1960").replace("2024", "2020")
+    insert(lake, *(file_of(table, stats=(ColumnStats(1, 50, 10, 0, bound, bound),)) for bound in (earlier, stored)))
+    for few in (0, 10**6):
+        monkeypatch.setattr(scan_plan, "_FEW_FILES", few)
+        for low, high in ((read, read), (read, None)):
+            plan = lake.reader().scan_plan(table_of(lake.reader()), [ColumnFilter.between(1, low, high)])
+            assert (len(plan.files), plan.pruned_files) == (1, 1)

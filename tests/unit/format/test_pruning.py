@@ -236,3 +236,11 @@ def test_null_counts_are_used_only_if_every_writer_counts_them() -> None:
 def test_the_smallest_float32_is_found_by_its_double() -> None:
     stats = ColumnStats(1, None, 1, 0, "1e-45", "1e-45", False)
     assert not excluded(ColumnFilter.between(1, "1.3e-45", None), stats, "float32")
+
+
+@pytest.mark.parametrize("type_name", ["timestamp_s", "timestamp_ms", "timestamp"])
+def test_a_part_of_a_date_includes_the_value_that_its_last_moment_is_rounded_to(type_name: str) -> None:
+    keys = [KeyValue(1, "year", "1969")]
+    for first, is_left_out in (("1970-01-01 00:00:00", False), ("1970-01-01 00:00:01.1", True)):
+        filter_ = ColumnFilter(1, (ColumnRange(1, first, None),))
+        assert excluded_by_partition(filter_, keys, type_name, retyped=False) == is_left_out

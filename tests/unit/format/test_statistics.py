@@ -119,6 +119,25 @@ def test_a_file_is_skipped_only_if_its_bounds_prove_it() -> None:
     assert not outside(ColumnRange(1), ColumnStats(1, value_count=0), "int32")
 
 
+@pytest.mark.parametrize(
+    ("type_name", "bound", "low", "high"),
+    [
+        ("timestamp_s", "2020-01-02 03:04:05.7", "2020-01-02 03:04:05", "2020-01-02 03:04:06"),
+        ("timestamp_ms", "2020-01-02 03:04:05.0007", "2020-01-02 03:04:05", "2020-01-02 03:04:05.001"),
+        ("timestamp", "1969-12-31 23:59:59.999999999", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00"),
+        ("timestamptz", "1969-12-31 23:59:59.999999999+00", "1969-12-31 23:59:59.999999+00", "1970-01-01 00:00:00+00"),
+    ],
+)
+def test_a_file_with_finer_timestamps_is_kept_for_the_values_that_they_are_rounded_to(
+    type_name: str, bound: str, low: str, high: str
+) -> None:
+    stats = ColumnStats(1, value_count=1, null_count=0, min_value=bound, max_value=bound)  # DuckDB adds a file with its exact bounds
+    assert not outside(ColumnRange(1, high, high), stats, type_name)
+    assert not outside(ColumnRange(1, low, low), stats, type_name)
+    assert outside(ColumnRange(1, None, "1960-01-01 00:00:00+00"), stats, type_name)
+    assert outside(ColumnRange(1, "2020-01-02 03:04:07+00", None), stats, type_name)
+
+
 def test_counts_that_duckdb_does_not_maintain_prove_nothing() -> None:
     assert not outside(ColumnRange(1, "01:00:00", None), ColumnStats(1, value_count=0, null_count=0), "timetz")
 

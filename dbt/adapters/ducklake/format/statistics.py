@@ -54,8 +54,7 @@ def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -
             return None, None
         return encode_plain(_cut(least, is_text), type_name), encode_plain(cut, type_name)
     if leaf.is_timestamp and isinstance(least, int) and isinstance(greatest, int):
-        unit = leaf.unit_nanos  # values of added files that are more precise are rounded, up or down, when they are read
-        return encode_plain(least // unit * unit, type_name), encode_plain(-(-greatest // unit) * unit, type_name)
+        return encode_plain(_in_units(least, leaf, -1), type_name), encode_plain(_in_units(greatest, leaf, 1), type_name)
     return encode_plain(least, type_name), encode_plain(greatest, type_name)
 
 
@@ -184,10 +183,14 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     high = decode(type_name, range_.high) if range_.high is not None else None
     least = decode(type_name, stats.min_value) if stats.min_value is not None else None
     greatest = decode(type_name, stats.max_value) if stats.max_value is not None else None
-    if leaf_type(type_name).is_float:
+    leaf = leaf_type(type_name)
+    if leaf.is_float:
         least, greatest = _widened(least, -1), _widened(greatest, 1)
         if range_.high is None and stats.contains_nan is not False:
             greatest = None
+    if leaf.is_timestamp:  # DuckDB stores the bounds of added files as they are in the file
+        least = _in_units(least, leaf, -1) if isinstance(least, int) else None
+        greatest = _in_units(greatest, leaf, 1) if isinstance(greatest, int) else None
     below = _less(greatest, low) if range_.low is not None else False
     above = _less(high, least) if range_.high is not None else False
     return below or above
@@ -353,6 +356,14 @@ def _widened(bound: Decimal | int | float | bytes | None, sign: int) -> float | 
     Files written when the column was float32 have less precise bounds.
     """
     return bound + sign * (abs(bound) * 2.0**-22 + 2.0**-149) if isinstance(bound, float) else None
+
+
+def _in_units(nanos: int, leaf: LeafType, sign: int) -> int:
+    """Widen a bound of a timestamp column to a multiple of the column's unit.
+
+    Values of added files that are more precise are rounded, up or down, when they are read.
+    """
+    return -sign * (-sign * nanos // leaf.unit_nanos) * leaf.unit_nanos
 
 
 def _sum(left: int | None, right: int | None) -> int | None:

@@ -4,6 +4,7 @@
 
 - Numbers are compared as doubles, with a margin that is greater than any error of the conversion.
 - Dates and timestamps with years of four digits are compared as strings, without the fraction of a second. Other forms prove nothing.
+  The margin of a timestamp is a second, to which readers may round up the greatest value of an added file.
 - Strings are compared byte by byte. Other types prove nothing.
 - A comparison with NULL or with a string of an unexpected form is NULL, which proves nothing, because no condition is negated.
 """
@@ -28,6 +29,7 @@ from ...format.objects import Column, Table
 from ...format.partitioning import bucket_count
 from ...format.pruning import bucket_texts, has_exact_texts
 from ...format.statistics import decode
+from ...format.timestamps import timestamp_text
 from ..store import tables as t
 from ..store.dialects import CatalogDialect
 
@@ -200,7 +202,8 @@ def _limit(text: str, type_name: str, sign: int) -> float | str | None:
         case Encoding.TIMESTAMP:
             if not _SECOND.fullmatch(text) or (type_name == "timestamptz") != text.endswith("+00"):
                 return None
-            return text[:19]
+            shown = text if sign > 0 else timestamp_text(int(value) - 1_000_000_000)
+            return shown[:19] if _SECOND.fullmatch(shown) else None
     number = float(value)
     margin = abs(number) * 2.0 ** (-20 if leaf.is_float else -40) + (2.0**-140 if leaf.is_float else 0)
     return number + sign * margin if abs(number) < 1e300 else None
