@@ -93,6 +93,8 @@ class OpenLakes:
     """Returns the time zone of the session, without starting Spark."""
     written_files: Callable[[], Mapping[str, int]]
     """Returns the files that the transactions staged, without beginning one: path → size in bytes."""
+    earlier: dict[tuple[str, TimeTravel], LakeView] = field(default_factory=dict)
+    """The earlier snapshots that the statement has looked up, by lake and clause."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,10 +106,19 @@ class OpenLakes:
         return self.contexts[lake]().transaction
 
     def view_at(self, lake: str, at: TimeTravel) -> LakeView:
-        """Return a lake at an earlier snapshot; a timestamp without a zone is in the session's zone."""
-        context = self.contexts[lake]()
-        time = None if at.timestamp is None else self._instant(at.timestamp, context)
-        return context.catalog.reader(context.catalog.resolve(version=at.version, timestamp=time))
+        """Return a lake at an earlier snapshot, the same one for the whole statement.
+
+        A timestamp without a zone is in the session's zone. A timestamp means no snapshot that is newer than the transaction's.
+        """
+        if (lake, at) not in self.earlier:
+            self.earlier[lake, at] = self._view_at(self.contexts[lake](), at)
+        return self.earlier[lake, at]
+
+    def _view_at(self, context: Context, at: TimeTravel) -> LakeView:
+        if at.timestamp is None:
+            return context.catalog.reader(context.catalog.resolve(version=at.version))
+        found = context.catalog.resolve(timestamp=self._instant(at.timestamp, context))
+        return context.catalog.reader(min(found, context.transaction.snapshot, key=lambda each: each.snapshot_id))
 
     def _instant(self, text: str, context: Context) -> datetime:
         try:
