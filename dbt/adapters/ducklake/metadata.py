@@ -24,7 +24,7 @@ from .column import DuckLakeColumn
 from .connections import DuckLakeConnectionManager
 from .docs import Described, catalog_rows, catalog_table, describe
 from .errors import DataError, NotFoundError, StatementError
-from .format.identifiers import fold
+from .format.identifiers import fold, without_backquotes
 from .format.objects import Table
 from .relation import DuckLakeRelation
 from .snapshot_pin import Pin, pin
@@ -156,8 +156,12 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def list_schemas(self, database: str) -> list[str]:
-        """Return the schemas of a lake; none if the profile has no such lake."""
-        lake = self._lake(database)
+        """Return the schemas of a lake; none if the profile has no such lake.
+
+        Args:
+            database: the lake's name, which dbt gives in backquotes when it looks for the schemas that a command needs.
+        """
+        lake = self._lake(without_backquotes(database))
         if lake is None:
             return []
         with self.connections.exception_handler("list schemas"), self._session().reading(lake) as reader:

@@ -47,6 +47,12 @@ class TestRuns(OnALake):
         assert [result.node.name for result in run_dbt(["retry"])] == ["middle", "last"]
         assert len(self.since(lake, before)) == 2, "only middle and last must be built again"
 
+    @pytest.mark.usefixtures("project")
+    def test_a_schema_that_exists_is_not_created(self):
+        results, output = run_dbt_and_capture(["--debug", "run", "--select", "base"])
+        assert [result.status for result in results] == ["success"]
+        assert "create schema" not in output.lower()
+
     def test_defer_reads_relations_of_another_target(self, project, lake):
         write_file(FIXED, project.project_root, "models", "middle.sql")
         run_dbt(["run"])

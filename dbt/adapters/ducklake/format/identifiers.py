@@ -39,6 +39,11 @@ def backquoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def without_backquotes(name: str) -> str:
+    """Return the identifier that `backquoted` has quoted; a name without backquotes is returned unchanged."""
+    return name[1:-1].replace("``", "`") if len(name) > 1 and name[0] == name[-1] == "`" else name
+
+
 def double_quoted(name: str) -> str:
     """Quote an identifier for DuckDB and standard SQL."""
     return '"' + name.replace('"', '""') + '"'
