@@ -183,7 +183,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
             ]
         snapshot = run.publish(origin.author, origin.message, origin.extra_info)
     except DuckLakeError as error:
-        _mark_skipped(results, "the run could not be published")
+        _mark_skipped(results, f"the run could not be published: {error}")
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()

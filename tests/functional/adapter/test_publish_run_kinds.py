@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,6 +176,10 @@ class TestEveryKindOfNode(OnALake):
             run_dbt(["build", *SPAN, "--vars", "{wide: true, writes: true}"])
         assert f"{project.test_schema}.merged" in str(raised.value)
         assert f"snapshot {before + 1} by an analyst (corrected by hand)" in str(raised.value)
+        saved = json.loads(Path(project.project_root, "target", "run_results.json").read_text())["results"]
+        skipped = [each["message"] for each in saved if each["status"] == "skipped"]
+        assert skipped
+        assert all("the run could not be published" in text and "by an analyst" in text for text in skipped)
         (theirs,) = self.since(lake, before)
         assert theirs.author == "an analyst"
         assert self.orphans(duckdb) == []
