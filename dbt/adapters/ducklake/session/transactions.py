@@ -7,7 +7,6 @@ is staged or written for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..catalog.staged import CommitMessage
@@ -15,7 +14,7 @@ from ..catalog.transaction.transaction import Savepoint, Transaction
 from ..errors import ConflictError, StatementError
 from ..format.objects import Snapshot, Table
 from ..format.positions import with_positions
-from ..spark.files.storage import remove
+from ..spark.files.storage import remove_each
 
 TablesByLake = Mapping[str, Sequence[Table]]
 """Lake name → tables."""
@@ -133,9 +132,7 @@ class Transactions:
 
 def remove_abandoned_files(transaction: Transaction) -> None:
     """Remove the files of an ended transaction that did not become part of a lake. One that cannot be removed is left as an orphan."""
-    for path in transaction.abandoned_files():
-        with suppress(OSError):
-            remove([path])
+    remove_each(transaction.abandoned_files())
 
 
 def _set_message(transaction: Transaction, message: CommitMessage) -> None:
