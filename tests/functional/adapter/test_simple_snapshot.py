@@ -149,3 +149,30 @@ class TestSpellingsOfColumns:
         run_dbt(["snapshot", "--vars", "{later: true, deleted: true}", "--select", "deletions"])
         kept = "select id, status, dbt_is_deleted from {schema}.deletions where dbt_valid_to is null order by id"
         assert project.run_sql(kept, fetch="all") == [(1, "new", "False"), (2, "paid", "True")]
+
+
+class TestRestoredRow:
+    """A row that was deleted is current again if it is back, although its `updated_at`, and with it its `dbt_scd_id`, is that of the closed version."""
+
+    @pytest.fixture(scope="class")
+    def snapshots(self):
+        snapshot = """
+            {{% snapshot {0} %}}
+            {{{{ config(unique_key='id', strategy='timestamp', updated_at='at', hard_deletes='{0}'{1}) }}}}
+            select id, timestamp '2020-01-01' as at from range({{{{ var('rows', 2) }}}})
+            {{% endsnapshot %}}
+        """
+        return {
+            "a.sql": snapshot.format("invalidate", ""),
+            "b.sql": snapshot.format("new_record", ", dbt_valid_to_current=\"timestamp '2099-12-31'\""),
+        }
+
+    def test_it_is_current_and_no_version_ends_before_it_begins(self, project):
+        for rows in (2, 1, 2, 1, 2, 2):
+            run_dbt(["snapshot", "--vars", f"rows: {rows}"])
+        current = "select id from {schema}.%s where coalesce(dbt_valid_to, timestamp '2099-12-31') = timestamp '2099-12-31' order by id"
+        for name in ("invalidate", "new_record"):
+            assert project.run_sql(current % name, fetch="all") == [(0,), (1,)], name
+            assert project.run_sql(f"select id from {{schema}}.{name} where dbt_valid_to <= dbt_valid_from", fetch="all") == [], name
+        deleted = "select dbt_is_deleted, count(*) from {schema}.new_record where id = 1 group by 1 order by 1"
+        assert project.run_sql(deleted, fetch="all") == [("False", 3), ("True", 2)]

@@ -8,18 +8,26 @@
 {%- endmacro %}
 
 
+{#
+  Only current versions match. A row that was deleted and is back with the same `updated_at` has the `dbt_scd_id` of its closed version, and
+  is inserted nevertheless. Its `updated_at` is before the record of its deletion, which therefore ends now.
+#}
 {% macro ducklake__snapshot_merge_sql(target, source, insert_cols) -%}
   {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
   {%- set valid_to = 'DBT_INTERNAL_DEST.' ~ names.dbt_valid_to -%}
   {%- set current = config.get('dbt_valid_to_current') -%}
+  {%- set end = 'DBT_INTERNAL_SOURCE.' ~ names.dbt_valid_to -%}
+  {%- if adapter.get_hard_deletes_behavior(config) == 'new_record' -%}
+    {%- set end = 'if(' ~ end ~ ' < DBT_INTERNAL_DEST.' ~ names.dbt_valid_from ~ ', ' ~ snapshot_get_time() ~ ', ' ~ end ~ ')' -%}
+  {%- endif %}
 
   merge into {{ target.render() }} as DBT_INTERNAL_DEST
   using {{ source }} as DBT_INTERNAL_SOURCE
   on DBT_INTERNAL_SOURCE.{{ names.dbt_scd_id }} = DBT_INTERNAL_DEST.{{ names.dbt_scd_id }}
+    and ({{ valid_to }} is null{{ ' or ' ~ valid_to ~ ' = ' ~ current if current }})
   when matched
     and DBT_INTERNAL_SOURCE.dbt_change_type in ('update', 'delete')
-    and ({{ valid_to }} is null{{ ' or ' ~ valid_to ~ ' = ' ~ current if current }})
-  then update set {{ names.dbt_valid_to }} = DBT_INTERNAL_SOURCE.{{ names.dbt_valid_to }}
+  then update set {{ names.dbt_valid_to }} = {{ end }}
   when not matched
     and DBT_INTERNAL_SOURCE.dbt_change_type = 'insert'
   then insert ({{ insert_cols | join(', ') }})
