@@ -18,6 +18,7 @@ from dbt.tests.adapter.constraints.test_constraints import (
     BaseTableContractSqlHeader,
     BaseViewConstraintsColumnsEqual,
 )
+from dbt.tests.util import run_dbt
 
 from tests.places import FULL_MATRIX
 
@@ -154,3 +155,22 @@ class TestIncrementalSqlHeader(OurHeader, BaseIncrementalContractSqlHeader):
 
 class TestForeignKey(BaseIncrementalForeignKeyConstraint):
     pass
+
+
+class TestContractOfIncrement:
+    @pytest.fixture(scope="class")
+    def models(self):
+        config = "{{ config(materialized='incremental', on_schema_change='append_new_columns', contract={'enforced': true}) }}"
+        columns = "[{name: id, data_type: int}, {name: amount, data_type: int}]"
+        return {
+            "grown.sql": f"{config} select {{{{ var('query', '1 as id, 2 as amount') }}}}",
+            "schema.yml": f"models: [{{name: grown, columns: {columns}}}]",
+        }
+
+    def test_another_run_is_compared_with_the_contract_and_adds_nothing_if_it_differs(self, project):
+        run_dbt(["run"])
+        for query in ("2 as id", "2 as id, 2 as amount, 3 as more", "2 as id, 'x' as amount"):
+            results = run_dbt(["run", "--vars", f'query: "{query}"'], expect_pass=False)
+            assert "This model has an enforced contract that failed" in results[0].message, query
+        run_dbt(["run", "--vars", "query: 3 as id, 4 as amount"])
+        assert project.run_sql("select * from {schema}.grown order by id", fetch="all") == [(1, 2), (3, 4)]

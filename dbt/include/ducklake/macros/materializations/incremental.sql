@@ -36,6 +36,9 @@
     {% do ducklake__undo_removed_layout(target_relation) %}
     {% set build_sql = get_create_table_as_sql(False, target_relation, query) %}
   {% else %}
+    {% if config.get('contract') and config.get('contract').enforced %}
+      {% do get_assert_columns_equivalent(query) %}
+    {% endif %}
     {% if model.language == 'sql' %}
       {% call statement('source') -%}
         {{ get_create_table_as_sql(True, source_relation, query) }}
