@@ -76,7 +76,7 @@
 {% macro ducklake__incremental_arguments(source_relation, existing_relation, target_relation) %}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set contract = config.get('contract') -%}
-  {%- if not (contract and contract.enforced) -%}
+  {%- if on_schema_change != 'fail' and not (contract and contract.enforced) -%}
     {%- do adapter.expand_target_column_types(from_relation=source_relation, to_relation=target_relation) -%}
   {%- endif -%}
   {%- set dest_columns = process_schema_changes(on_schema_change, source_relation, existing_relation) -%}
