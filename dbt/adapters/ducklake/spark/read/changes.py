@@ -5,6 +5,7 @@ Specification: the page "Data Change Feed". A row id that the same snapshot dele
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 
 from ...format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ChangePlan
 from ...format.identifiers import backquoted
+from ..files.physical import THREADS
 from ..rows.deleted import entries
 from .positions import BROADCAST_LIMIT
 from .scan import scan
@@ -98,9 +100,10 @@ def _with_change_type(frame: DataFrame, others: DataFrame, names: list[str], alo
 
 def _positions(plan: ChangePlan, start: int) -> pa.Table:
     """Return the positions that were deleted in `start` or later, in all files with deletes, with the snapshot that deleted each."""
-    tables = [_positions_of(file.data_file_id, plan, start) for file in plan.files_with_deletes.files]
     empty = pa.table({name: pa.array([], pa.int64()) for name in (_POSITION, SNAPSHOT, _FILE)})
-    return pa.concat_tables([empty, *tables]).combine_chunks()  # Spark 4.3 stops reading at an empty chunk
+    with ThreadPoolExecutor(max_workers=THREADS) as pool:
+        tables = pool.map(lambda file: _positions_of(file.data_file_id, plan, start), plan.files_with_deletes.files)
+        return pa.concat_tables([empty, *tables]).combine_chunks()  # Spark 4.3 stops reading at an empty chunk
 
 
 def _positions_of(file_id: int, plan: ChangePlan, start: int) -> pa.Table:
