@@ -175,12 +175,16 @@ def test_a_limit_is_passed_to_the_query(handle: LakeHandle, session: FakeSession
 
 
 def test_rows_of_two_runs_of_a_query_are_not_mixed(handle: LakeHandle, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = iter([[(1, float("nan"))], [(1, float("nan")), (2, 0.0)], [(1, 0.5)], [(2, 0.5), (1, 0.5)]])
+    runs = iter([[(1, float("nan"))], [(1, float("nan")), (2, 0.0)], [(0, 0.5)], [(1, 0.5)], [(2, 0.5), (1, 0.5)]])
     monkeypatch.setattr(FakeResult, "fetch", lambda *_: next(runs))
     cursor = handle.cursor()
     cursor.execute("select 1")
     assert len(cursor.fetchmany(1)) == 1
     assert cursor.fetchmany(1) == [(2, 0.0)]
+
+    cursor.execute("select 1")
+    assert cursor.fetchmany(2) == [(0, 0.5)], "fewer than asked for, so it is not run again"
+    assert cursor.fetchmany(2) == []
 
     cursor.execute("select 1")
     assert cursor.fetchmany(1) == [(1, 0.5)]

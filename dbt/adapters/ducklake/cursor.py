@@ -237,12 +237,14 @@ class LakeCursor:
         """Return the next `size` rows. The first call computes only these; the next one computes all rows.
 
         Raises:
-            DbtRuntimeError: the query returned other rows the second time, such as one with `rand()` or without ORDER BY may do.
+            DbtRuntimeError: the query returned other rows when it was run for the others, as one with `rand()` or without ORDER BY may do.
         """
         size = self.arraysize if size is None else size
         if self._rows is None and self._position == 0:
             self._first = self._query_result().fetch(size)
             self._position = len(self._first)
+            if self._position < size:  # these are all rows
+                self._rows = self._first
             return list(self._first)
         return self._take(size)
 
@@ -259,8 +261,7 @@ class LakeCursor:
             self._rows = self._query_result().fetch(None)
             if repr(self._rows[: self._position]) != repr(self._first):  # NaN does not equal itself
                 raise DbtRuntimeError(
-                    "The query returned other rows when it was run again for the rows after the first ones. Fetch all rows at once, or add "
-                    "ORDER BY"
+                    "The query returned other rows when it was run again for the rows after the first ones. Fetch all rows at once"
                 )
         end = None if size is None else self._position + size
         rows = self._rows[self._position : end]

@@ -165,7 +165,8 @@ class LakeMetadata(SQLAdapter):
         if lake is None:
             return []
         with self.connections.exception_handler("list schemas"), self._session().reading(lake) as reader:
-            return [schema.name for schema in reader.schemas()]
+            found = [schema.name for schema in reader.schemas()]
+        return [name for name in found if name.lower() == fold(name)]  # dbt would take Ä for ä, which is another schema
 
     @available.parse(lambda *_, **__: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
