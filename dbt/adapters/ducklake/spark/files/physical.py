@@ -44,10 +44,6 @@ class FileField:
         """The number of Parquet columns of this node."""
         return sum(child.leaves for child in self.children) if self.children else 1
 
-    def child(self, name: str) -> FileField | None:
-        """Return the child of that name; an exact match is preferred to one that differs in case."""
-        return field_by_name(self.children, name)
-
 
 @dataclass(frozen=True)
 class PhysicalFooter:
