@@ -161,17 +161,20 @@ class LakeMetadata(SQLAdapter):
         Args:
             database: the lake's name, which dbt gives in backquotes when it looks for the schemas that a command needs.
         """
-        lake = self._lake(without_backquotes(database))
-        if lake is None:
-            return []
-        with self.connections.exception_handler("list schemas"), self._session().reading(lake) as reader:
-            found = [schema.name for schema in reader.schemas()]
-        return [name for name in found if name.lower() == fold(name)]  # dbt would take Ä for ä, which is another schema
+        names = self._schemas(without_backquotes(database))
+        return [name for name in names if name.lower() == fold(name)]  # dbt would take Ä for ä, which is another schema
 
     @available.parse(lambda *_, **__: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Whether a lake has a schema."""
-        return fold(schema) in (fold(name) for name in self.list_schemas(database))
+        return fold(schema) in map(fold, self._schemas(database))
+
+    def _schemas(self, database: str) -> list[str]:
+        lake = self._lake(database)
+        if lake is None:
+            return []
+        with self.connections.exception_handler("list schemas"), self._session().reading(lake) as reader:
+            return [schema.name for schema in reader.schemas()]
 
     # -- the docs catalog ------------------------------------------------------------------------------------------------------
 

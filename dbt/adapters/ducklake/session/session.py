@@ -347,7 +347,7 @@ class LakeSession(TransactionalWork):
         with self.job_group(self._description):
             self.spark()
             if is_of_open_transaction:
-                return self._record_step(latest, received, again, "the rows of a query could not be computed")[0]
+                return self._record_step(latest, received, "the rows of a query could not be computed")[0]
             try:
                 return latest()
             except ConflictError:

@@ -149,18 +149,13 @@ class TransactionalWork(SparkWork):
         return result, self._commit_once(transactions)
 
     def _record_step(
-        self,
-        action: Callable[[], T],
-        received: Callable[[Any], Any],
-        again: Callable[[], T] | None = None,
-        failure: str = "one of its statements failed",
+        self, action: Callable[[], T], received: Callable[[Any], Any], failure: str = "one of its statements failed"
     ) -> tuple[T, Step | None]:
         """Run an action, and record it as a step of the open transaction if one is open.
 
         Args:
             action: the action.
             received: returns the part of the action's result that the caller receives, which must be the same in a replay.
-            again: what a replay runs; None for the action.
             failure: why the transaction cannot be replayed if the action fails.
 
         Returns:
@@ -176,11 +171,11 @@ class TransactionalWork(SparkWork):
             try:
                 result = action()
             except ConflictError as conflict:
-                result = self._replay_and_run(again or action, conflict)
+                result = self._replay_and_run(action, conflict)
         except BaseException:
             self._prevent_replay(failure)
             raise
-        step = Step(again or action, result, received)
+        step = Step(action, result, received)
         journal.steps.append(step)
         return result, step
 

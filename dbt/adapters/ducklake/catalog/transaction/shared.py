@@ -113,7 +113,7 @@ class SharedTransaction:
     def changed_names(self) -> list[str]:
         """Return schema.name of each table and view that was created, changed or dropped."""
         own = self.own()
-        return self._names(own, _changed(own))
+        return self._names(own, changed_relations(Staged(), own))
 
     def record_published(self, snapshot: Snapshot) -> None:
         """Record the snapshot that published changes of `start`, so that a commit does not treat it as a concurrent writer's."""
@@ -156,7 +156,7 @@ class SharedTransaction:
             return any((fold(each.schema_name), fold(each.name)) in wanted for each in found)
 
         with self._lock:
-            self._staging.changes = staged.only_tables({key for key in _changed(staged) if is_wanted(key)})
+            self._staging.changes = staged.only_tables({key for key in changed_relations(Staged(), staged) if is_wanted(key)})
             self._start = Staged()
             self._whole.reads = ReadSet()
 
@@ -180,11 +180,6 @@ class SharedTransaction:
     def whole(self) -> Transaction:
         """The transaction with everything that was added. Use it only when no other is open; when it ends, the shared transaction ends."""
         return self._whole
-
-
-def _changed(staged: Staged) -> set[int]:
-    """Return the ids of the changed tables and views."""
-    return {*staged.tables, *staged.views, *(key for key, rows in staged.rows.items() if rows.has_changes)}
 
 
 class _Branch(Transaction):
