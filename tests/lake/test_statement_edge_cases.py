@@ -149,26 +149,31 @@ class TestFailures:
         assert rows(lake, "SELECT count(name) FROM t") == [(6,)]
 
     def test_a_file_that_cannot_be_removed_does_not_undo_a_commit(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(_: object) -> None:
+        refused = []
+
+        def refuse(path: str) -> None:
+            refused.append(path)
             raise PermissionError("read-only bucket")
 
         lake.begin()
         lake.execute("INSERT INTO t VALUES (6, 'n6')")
         lake.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS id, 'one' AS name")
-        monkeypatch.setattr("dbt.adapters.ducklake.session.transactions.remove", refuse)
+        monkeypatch.setattr("dbt.adapters.ducklake.spark.files.storage._remove_one", refuse)
         assert lake.commit() is not None
         monkeypatch.undo()
+        assert len(refused) == 1
         assert rows(lake, "SELECT * FROM t") == [(1, "one")]
 
     def test_delete_files_of_a_failed_delete_are_removed(self, lake: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         lake.execute("INSERT INTO t VALUES (6, 'n6'), (7, 'n7')")
-        before, write, written = parquet_files(tmp_path), row_changes.write_delete_file, []
+        before, write, written, lock = parquet_files(tmp_path), row_changes.write_delete_file, [], threading.Lock()
 
         def full_disk(*arguments: object, **options: object) -> object:
-            if written:
-                raise OSError("no space left on device")
-            written.append(write(*arguments, **options))  # type: ignore[arg-type]
-            return written[0]
+            with lock:  # delete files are written by several threads
+                if written:
+                    raise OSError("no space left on device")
+                written.append(write(*arguments, **options))  # type: ignore[arg-type]
+                return written[0]
 
         monkeypatch.setattr(row_changes, "write_delete_file", full_disk)
         with pytest.raises(EngineError, match="no space"):
