@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import reduce
 from typing import Any, Protocol
 
@@ -131,13 +132,19 @@ class DuckDB:
         self.place = place
         self.inlining: int | None = None
         """The most rows of an insert that this client inlines. None is DuckDB's default."""
+        self.in_transaction = False
         self.connection = oracle.connect(place)
         self.connection.execute("USE lake")
 
     def run(self, text: str) -> None:
+        if text in ("BEGIN", "COMMIT", "ROLLBACK"):
+            self.in_transaction = text == "BEGIN"
         try:
             self.connection.execute(text)
         except duckdb.Error as error:
+            if not self.in_transaction:  # a column with a default that is not a literal leaves the connection in an aborted transaction
+                with suppress(duckdb.Error):
+                    self.connection.execute("ROLLBACK")
             raise RefusedError(f"{type(error).__name__}: {str(error).split('Stack Trace')[0].strip()}") from error
 
     def rows(self, table: TableShape, version: int | None) -> Rows:
