@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
+from dbt.adapters.ducklake.catalog.read.reader import SnapshotReader
+from dbt.adapters.ducklake.errors import LakeError, StatementError
+from dbt.adapters.ducklake.lake import compaction as compacting
 from dbt.adapters.ducklake.spark.write import compaction
 from tests.interop.conftest import Both, comparable_rows
 from tests.places import nightly
@@ -52,6 +55,10 @@ def assert_unchanged(both: Both, before: dict[Any, Any], *, feed_too: bool = Tru
 
 def files(both: Both) -> int:
     return len(both.duck.execute("SELECT * FROM ducklake_list_files('lake', 't')").fetchall())
+
+
+def data_files(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "lake_files").rglob("*.parquet"))
 
 
 def fill(both: Both) -> None:
@@ -219,31 +226,133 @@ def test_a_rewrite_omits_deleted_rows(both: Both, kind: str) -> None:
     both.rows("SELECT * FROM t ORDER BY id")
 
 
-@pytest.mark.parity
-def test_a_concurrent_delete_is_not_lost(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dbt.adapters.ducklake.lake import compaction
+@pytest.fixture
+def during_the_first_write(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], list[str]]:
+    """Let a change happen once, after the first files of a compaction are written; return the tables whose files are written."""
 
+    def install(change: Callable[[], Any]) -> list[str]:
+        write, written = compacting.write_compacted, []
+
+        def write_then_change(spark: Any, groups: Any, job: Any) -> Any:
+            done = write(spark, groups, job)
+            if not written:
+                change()
+            written.append(job.table.name)
+            return done
+
+        monkeypatch.setattr(compacting, "write_compacted", write_then_change)
+        return written
+
+    return install
+
+
+@pytest.mark.parity
+def test_a_concurrent_delete_is_not_lost(
+    both: Both, during_the_first_write: Callable[[Callable[[], Any]], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
     fill(both)
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
-    write, calls = compaction.write_compacted, []
-
-    def write_then_delete(*arguments: Any) -> Any:
-        done = write(*arguments)
-        if not calls:
-            both.duckdb("DELETE FROM t WHERE id = 1")
-        calls.append(done)
-        return done
-
-    monkeypatch.setattr(compaction, "write_compacted", write_then_delete)
+    written = during_the_first_write(lambda: both.duckdb("DELETE FROM t WHERE id = 1"))
     result = both.session.execute("CALL lake.merge_adjacent_files('t')").fetch()
-    assert len(calls) == 2  # the rewrite was planned again, without the file that the delete changed
+    assert written == ["t", "t"]  # the merge was planned again, without the file that the delete changed
     assert result == [("main", "t", 3, 1)]
     assert (1,) not in both.rows("SELECT id FROM t")
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
-    calls.clear()
     both.duckdb("INSERT INTO t SELECT 70 + i, 1, 'x' FROM range(20) r(i)")
     both.duckdb("INSERT INTO t SELECT 100 + i, 1, 'x' FROM range(20) r(i)")
-    monkeypatch.setattr(both, "duckdb", lambda _statement: both.duck.execute("DELETE FROM t WHERE id = 70"))
-    with pytest.raises(ConflictError, match="nothing was written"):
-        both.session.execute("CALL lake.merge_adjacent_files('t')")
+    during_the_first_write(lambda: both.duckdb("DELETE FROM t WHERE id = 70"))
+    before = both.snapshots()
+    result = both.session.execute("CALL lake.merge_adjacent_files('t')")
+    assert (result.fetch(), result.snapshot, both.snapshots()) == ([], None, before + 1)
+    assert result.message == (
+        "MERGE ADJACENT FILES: 0 files became 0; left for the next time, because concurrent writers changed them: "
+        "main.t (files of main.t have changed since their compaction began)"
+    )
+
+
+@pytest.mark.parametrize("inlined", [0, 10])
+def test_a_group_with_a_changed_file_is_left_and_the_others_are_merged(
+    both: Both, tmp_path: Path, inlined: int, during_the_first_write: Callable[[Callable[[], Any]], list[str]]
+) -> None:
+    for statement in TABLES["partitioned"]:
+        both.duckdb(statement)
+    fill(both)
+    both.duckdb(f"CALL lake.set_option('data_inlining_row_limit', {inlined})")
+    before, stored = duckdb_reads(both), set(data_files(tmp_path))
+    written = during_the_first_write(lambda: both.duckdb("DELETE FROM t WHERE id = 1"))
+    result = both.session.execute("CALL merge_adjacent_files()")
+    assert (result.fetch(), written) == ([("main", "t", 4, 1)], ["t"])
+    assert result.message == (
+        "MERGE ADJACENT FILES: 4 files became 1; left for the next time, because concurrent writers changed them: 4 files of main.t"
+    )
+    new = [path for path in data_files(tmp_path) if path not in stored and "delete" not in path.name]
+    assert len(new) == 1  # that of the other group is removed
+    assert_unchanged(both, before, feed_too=False)
+    assert (1,) not in both.rows("SELECT id FROM t")
+    assert both.session.execute("CALL merge_adjacent_files()").fetch() == [("main", "t", 3, 1)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO u VALUES (9, 9, 'new')",
+        "DELETE FROM u WHERE id = 1",
+        "UPDATE u SET v = 'new'",
+        "ALTER TABLE u ADD COLUMN w INTEGER",
+        "DROP TABLE u",
+        "DELETE FROM t WHERE id = 1",
+        "INSERT INTO t VALUES (9, 9, 'new')",
+    ],
+)
+def test_a_change_of_one_table_does_not_undo_the_merge_of_another(
+    both: Both, change: str, during_the_first_write: Callable[[Callable[[], Any]], list[str]]
+) -> None:
+    for name in ("s", "t", "u"):
+        both.duckdb(f"CREATE TABLE {name} (id INTEGER, k INTEGER, v VARCHAR)")
+        both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+        for number in range(3):
+            both.duckdb(f"INSERT INTO {name} SELECT {number} * 10 + i, i % 2, 'd' || i FROM range(4) r(i)")
+    before = both.snapshots()
+    written = during_the_first_write(lambda: both.duckdb(change))
+    result = both.session.execute("CALL merge_adjacent_files()")
+    merged = {name: number for _, name, number, _ in result.fetch()}
+    assert written == list(merged)
+    assert both.snapshots() == before + 1 + len(merged)
+    assert result.snapshot is not None
+    assert result.snapshot.snapshot_id == both.snapshots() - 1
+    assert written[0] == "s"
+    for name in {"s", "t", "u"} - ({"u"} if change.startswith("DROP") else set()):
+        both.check_history(name)
+
+
+@pytest.mark.parametrize("change", ["merge", "flush of deletes"])
+def test_a_file_with_rows_or_deletes_of_later_snapshots_is_left(both: Both, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A concurrent merge and a flush change what the catalog says of snapshots before them, and so of the one that is compacted."""
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
+    fill(both)
+    both.duckdb("INSERT INTO t SELECT 1000 + i, i, md5(i::VARCHAR) FROM range(500) r(i)")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
+    if change == "flush of deletes":
+        both.duckdb("DELETE FROM t WHERE id = 1")
+    plan, plans = SnapshotReader.compaction_plan, []
+
+    def change_then_plan(reader: SnapshotReader, table: Any) -> Any:
+        if not plans:
+            if change == "merge":
+                both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+                both.duckdb("INSERT INTO t VALUES (99, 9, 'new')")
+                both.duckdb("CALL ducklake_merge_adjacent_files('lake', max_file_size => 5000)")  # without the one of 500 rows
+            else:
+                both.duckdb("DELETE FROM t WHERE id = 2")
+                both.duckdb("CALL ducklake_flush_inlined_data('lake')")
+        plans.append(table)
+        return plan(reader, table)
+
+    monkeypatch.setattr(SnapshotReader, "compaction_plan", change_then_plan)
+    both.spark("CALL rewrite_data_files(delete_threshold => 0)" if change != "merge" else "CALL merge_adjacent_files()")
+    expected = {1, 2} if change == "flush of deletes" else set()
+    rows = both.rows("SELECT id FROM t")
+    assert expected.isdisjoint(row[0] for row in rows)
+    assert len(rows) == 516 - len(expected) + (change == "merge")
+    both.check_history("t")

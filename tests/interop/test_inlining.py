@@ -13,8 +13,11 @@ from sqlalchemy import text
 from dbt.adapters.ducklake.catalog.store.database import Database
 from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.errors import ConflictError, DataError, NotFoundError, StatementError
+from dbt.adapters.ducklake.format.objects import Table
+from dbt.adapters.ducklake.lake import flush
 from dbt.adapters.ducklake.lake.context import Context
-from dbt.adapters.ducklake.lake.flush import flush_inlined_data
+from dbt.adapters.ducklake.lake.flush import Flushed, flush_inlined_data
+from dbt.adapters.ducklake.lake.flush import flushed as flushed_of
 from dbt.adapters.ducklake.lake.seed import append_rows
 from dbt.adapters.ducklake.session import Lake, LakeSession
 from tests.catalog_objects import table_of
@@ -496,16 +499,38 @@ def test_a_flush_changes_nothing_that_duckdb_reads(
     assert duck.execute("SELECT count(*) FROM t WHERE a IN (6, 7)").fetchall() == [(2,)]
 
 
+def test_a_delete_of_one_table_does_not_undo_the_flush_of_another(
+    session: LakeSession, duck: duckdb.DuckDBPyConnection, catalog: CatalogUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("t", "u"):
+        session.load_seed("main", name, [("a", "int")], [(1,), (2,)])
+    before, write, written = last_snapshot(catalog), flush.write_flushed, []
+
+    def delete_then_write(versions: Any, table: Table, options: Any) -> Any:
+        if table.name == "u" and table.name not in written:
+            duck.execute("DELETE FROM u WHERE a = 1")
+        written.append(table.name)
+        return write(versions, table, options)
+
+    monkeypatch.setattr(flush, "write_flushed", delete_then_write)
+    result = session.execute("CALL flush_inlined_data()")
+    assert (result.fetch(), written) == ([("main", "t", 2), ("main", "u", 2)], ["t", "u", "u"])
+    assert last_snapshot(catalog) == before + 3
+    assert duck.execute("SELECT a FROM t UNION ALL SELECT a FROM u ORDER BY ALL").fetchall() == [(1,), (2,), (2,)]
+
+
 @pytest.mark.parity
 def test_rows_that_are_inlined_during_a_flush_are_kept(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,), (2,)])
     transaction = session.catalog.begin()
-    assert [each.rows for each in flush_inlined_data(Context(session.catalog, transaction, session.spark))] == [2]
+    table = transaction.find("main", "t")
+    flush_inlined_data(Context(session.catalog, transaction, session.spark), table)
     duck.execute("INSERT INTO t VALUES (3)")
     transaction.commit()
+    assert flushed_of(Context(session.catalog, transaction, session.spark), table).results == [Flushed("main", "t", 2)]
     assert duck.execute("SELECT a, rowid, snapshot_id FROM t ORDER BY a").fetchall() == [(1, 0, 1), (2, 1, 1), (3, 2, 2)]
     transaction = session.catalog.begin()
-    flush_inlined_data(Context(session.catalog, transaction, session.spark))
+    flush_inlined_data(Context(session.catalog, transaction, session.spark), table)
     duck.execute("DELETE FROM t WHERE a = 3")
     with pytest.raises(ConflictError, match="deleted rows"):
         transaction.commit()

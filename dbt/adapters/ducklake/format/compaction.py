@@ -59,6 +59,8 @@ class Compaction:
 
     units: tuple[Compacted, ...]
     rewrites: bool
+    left: int = 0
+    """How many files a commit left as they were, because concurrent writers had changed files of their groups."""
 
     def written(self) -> Iterator[WrittenFile]:
         """Yield the files that a commit registers."""

@@ -6,16 +6,16 @@ these changes that a concurrent writer committed after this transaction began:
   no longer fit, and with a flush, whose files may lack the buckets of new partition keys. So flushing: also with an alter.
 - Dropping a schema: also with a macro created in it, which would be left without a schema.
 - Renaming: with a drop, an alter or a rename, which would leave a live table without columns.
-- Deleting rows: also with deletes in the catalog (`inlined_delete`), compaction and flush, and the reverse; otherwise deletes are lost or
-  counted twice.
+- Deleting rows: also with deletes in the catalog (`inlined_delete`), compaction and flush; otherwise deletes are lost or counted twice.
+- Flushing: also with deletes, compaction and other flushes.
 - A result that depends on a table's rows: with inserts and deletes; otherwise two upserts of one key both insert it.
 - A rollback of a schema or the lake: with anything created, changed or dropped in it, which would survive the rollback.
 - With the isolation level `serializable`, a lookup of a table or view: with its creation, drop, alter or rename.
 
 DuckDB's own matrix is looser; `changes.format_changes` guards against its deletes.
 
-In one case ours is less strict: if the read set is known, changes of other rows do not conflict. Two batches that replace the rows of two
-different days can both commit.
+In two cases ours is less strict. If the read set is known, changes of other rows do not conflict: two batches that replace the rows of two
+different days can both commit. A compaction only requires that the table exists: its commit compares each file that it replaces.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
     Act.DEPEND_ON_ROWS: _CHANGED | _INSERTS | _DELETES,
     Act.READ_DEFINITION: _CHANGED | {Kind.DROPPED_VIEW, Kind.ALTERED_VIEW},
     Act.FLUSH: _CHANGED | _DELETES | MOVES,
-    Act.COMPACT: _GONE | _DELETES | MOVES,
+    Act.COMPACT: _GONE,
     Act.ROLL_BACK: _CHANGED | _INSERTS | _DELETES | MOVES,
 }
 _NOT_AFTER_RENAME = frozenset(

@@ -12,7 +12,7 @@ from ..format.files import FlushedFile, WrittenDeleteFile
 from ..format.objects import Table
 from ..spark.arrow.flushed import remove, write_deletes, write_flushed
 from .context import Context
-from .maintained import maintained_tables
+from .maintained import Maintained
 
 
 @dataclass(frozen=True)
@@ -24,32 +24,17 @@ class Flushed:
     rows: int
 
 
-def flush_inlined_data(context: Context, schema: str | None = None, table: str | None = None) -> list[Flushed]:
-    """Stage the flush of one table, of the tables of a schema, or of all tables, without Spark.
-
-    Args:
-        context: the transaction.
-        schema: the schema; None for all schemas, or for `main` if a table is named.
-        table: the table; None for all tables.
-
-    Returns:
-        The tables whose inlined rows were flushed, by schema and name, without those that only had inlined deletes.
+def flush_inlined_data(context: Context, table: Table) -> None:
+    """Stage the flush of a table, without Spark.
 
     Raises:
-        NotFoundError: the schema or table does not exist.
-        ConfigurationError: the lake is read-only.
         DataError: a value cannot be stored in a file; the message names its column.
     """
-    flushed = [_flush(context, each) for each in maintained_tables(context, schema, table)]
-    return [each for each in flushed if each.rows]
-
-
-def _flush(context: Context, table: Table) -> Flushed:
     transaction = context.transaction
     plan = transaction.base.flush_plan(table)
     rows = {versions.table_name: len(versions.row_ids) for versions in plan.versions}
     if plan.is_empty:
-        return Flushed(table.schema_name, table.name, 0)
+        return
     options = transaction.write_options(table)
     files: list[FlushedFile] = []
     delete_files: tuple[WrittenDeleteFile, ...] = ()
@@ -63,4 +48,10 @@ def _flush(context: Context, table: Table) -> Flushed:
     except BaseException:
         remove(files, delete_files)
         raise
-    return Flushed(table.schema_name, table.name, sum(rows.values()))
+
+
+def flushed(context: Context, table: Table) -> Maintained[Flushed]:
+    """Return what a transaction has flushed of a table, after its commit; nothing if the table only had inlined deletes."""
+    changes = context.transaction.staged.rows.get(table.table_id)
+    rows = 0 if changes is None or changes.flush is None else sum(changes.flush.rows.values())
+    return Maintained([Flushed(table.schema_name, table.name, rows)] if rows else [])

@@ -1,4 +1,4 @@
-"""Select the tables that a maintenance action applies to.
+"""Select the tables that a maintenance action applies to, and describe what it did to one of them.
 
 Specification: the pages "Flush Inlined Data", "Merge Adjacent Files" and "Rewrite Heavily Deleted Files", the option `auto_compact`.
 """
@@ -6,6 +6,9 @@ Specification: the pages "Flush Inlined Data", "Merge Adjacent Files" and "Rewri
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ..format.objects import Table
 from ..format.options import truth
@@ -13,7 +16,17 @@ from .context import Context
 from .schemas import required_schema
 from .tables import required_table
 
+T = TypeVar("T")
+
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Maintained(Generic[T]):
+    """What maintenance of a table committed. `files_left` files are as before, because concurrent writers had changed them."""
+
+    results: Sequence[T] = ()
+    files_left: int = 0
 
 
 def maintained_tables(context: Context, schema: str | None, table: str | None) -> list[Table]:

@@ -14,7 +14,7 @@ from ..catalog.transaction.transaction import Transaction
 from ..errors import StatementError
 from ..format.files import ScanPlan
 from ..format.identifiers import fold, spark_literal
-from ..format.objects import Table
+from ..format.objects import Snapshot, Table
 from ..format.timestamps import python_datetime
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
@@ -158,6 +158,7 @@ class Environment:
         spark_started: returns whether the Spark session has been started.
         in_user_transaction: whether the user began the transaction with BEGIN; otherwise it ends with this statement.
         frame_of_call: returns the rows of a lake function.
+        run_alone: runs an action in a transaction of its own, as a statement is, and returns its result and the snapshot.
         reads: the files that the statement reads, table by table.
     """
 
@@ -168,6 +169,7 @@ class Environment:
     spark_started: Callable[[], bool]
     in_user_transaction: bool
     frame_of_call: Callable[[Environment, BoundCall], DataFrame]
+    run_alone: Callable[[Callable[[Environment], Context]], tuple[Context, Snapshot | None]]
     reads: list[FilesRead] = field(default_factory=list)
 
     @property

@@ -1,22 +1,27 @@
 """The procedures of maintenance, with their arguments and results, and CHECKPOINT, which runs most of them.
 
 Specification: "Maintenance", "Checkpoint". None runs inside a transaction: a removal cannot be rolled back, the others commit themselves.
+Flushes, merges and rewrites commit each table by itself, so that a conflict of one table does not undo the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
+from typing import Generic, TypeVar
 
-from ..errors import StatementError
+from ..errors import ConflictError, StatementError
 from ..format.identifiers import fold
+from ..format.objects import Snapshot, Table
 from ..format.option_values import limit_of_age
 from ..lake.cleanup import cleanup_old_files
 from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
-from ..lake.compaction import CompactionResult, merge_adjacent_files, rewrite_data_files
-from ..lake.flush import flush_inlined_data
+from ..lake.compaction import CompactionResult, compacted, merge_adjacent_files, rewrite_data_files
+from ..lake.context import Context
+from ..lake.flush import Flushed, flush_inlined_data, flushed
+from ..lake.maintained import Maintained, maintained_tables
 from ..lake.orphans import delete_orphaned_files
 from ..lake.rollback import COLUMNS as ROLLBACK_COLUMNS
 from ..lake.rollback import roll_back
@@ -29,11 +34,67 @@ from .environment import Environment
 from .procedure import IRREVERSIBLE, OWN_TRANSACTION, PREFIX, Arguments, Procedure, schema_and_table
 from .result import Result, local
 
+T = TypeVar("T", CompactionResult, Flushed)
+
 _STEPS = (
     *("flush_inlined_data", "expire_snapshots", "merge_adjacent_files"),
     *("rewrite_data_files", "cleanup_old_files", "delete_orphaned_files"),
 )
 """The steps of CHECKPOINT in their order."""
+_MAX_NAMED = 5
+"""How many tables or files a message names."""
+
+
+@dataclass
+class _ByTable(Generic[T]):
+    """Maintenance of tables one after the other, and what it has committed."""
+
+    env: Environment
+    given: Arguments
+    results: list[T] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """What is as before, because concurrent writers changed it."""
+    snapshot: Snapshot | None = None
+
+    def run(
+        self, stage: Callable[[Context, Table], None], outcome: Callable[[Context, Table], Maintained[T]], limit: int | None = None
+    ) -> _ByTable[T]:
+        """Maintain the tables that the arguments name, each in a transaction of its own, and return self.
+
+        Args:
+            stage: stages the changes of a table.
+            outcome: returns what the commit has changed.
+            limit: how many results are enough.
+        """
+        for table in maintained_tables(self.env.context, *schema_and_table(self.env, self.given)):
+            if limit is not None and len(self.results) >= limit:
+                break
+            name = f"{table.schema_name}.{table.name}"
+            try:
+                context, snapshot = self.env.run_alone(partial(self._stage, stage, table.table_id))
+            except ConflictError as conflict:
+                self.left.append(f"{name} ({str(conflict).partition(';')[0]})")
+                continue
+            done = outcome(context, table)
+            self.results += done.results
+            self.left += [f"{done.files_left} files of {name}"] if done.files_left else []
+            self.snapshot = snapshot or self.snapshot
+        return self
+
+    def _stage(self, stage: Callable[[Context, Table], None], table_id: int, env: Environment) -> Context:
+        """Stage the changes of a table, if it still exists."""
+        context = env.lakes.contexts[self.env.lake]()
+        table = context.transaction.by_id(table_id)
+        if isinstance(table, Table):
+            stage(context, table)
+        return context
+
+    def result(self, message: str, columns: Sequence[tuple[str, str]]) -> Result:
+        """Return the result of the statement."""
+        if self.left:
+            message += f"; left for the next time, because concurrent writers changed them: {_some(self.left)}"
+        rows = [astuple(each) for each in self.results]
+        return replace(local(message, columns, rows), snapshot=self.snapshot)
 
 
 def _expire_snapshots(env: Environment, given: Arguments) -> Result:
@@ -65,25 +126,38 @@ def _remove(title: str, remove: Callable[..., list[Removal]], env: Environment, 
     kept = [f"{outcome.path} ({outcome.kept_because})" for outcome in outcomes if outcome.kept_because is not None]
     message = f"{title}: {len(done)} {'would be removed' if dry_run else 'removed'}"
     if kept:
-        message += f", {len(kept)} kept: {'; '.join(kept)}"
+        message += f", {len(kept)} kept: {_some(kept)}"
     return local(message, [("path", "string")], done)
 
 
 def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
-    flushed = flush_inlined_data(env.context, *schema_and_table(env, given))
+    done = _ByTable[Flushed](env, given).run(flush_inlined_data, flushed)
     columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
-    return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
+    return done.result("FLUSH INLINED DATA", columns)
 
 
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
-    sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
-    return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *schema_and_table(env, given), **sizes))
+    limit = given["max_compacted_files"]
+    if limit is not None and limit < 1:
+        raise StatementError("max_compacted_files must be at least 1")
+    sizes = {name: given[name] for name in ("min_file_size", "max_file_size")}
+    if min(size or 0 for size in sizes.values()) < 0:
+        raise StatementError("min_file_size and max_file_size must be 0 or more (bytes)")
+
+    done = _ByTable[CompactionResult](env, given)
+
+    def merge(context: Context, table: Table) -> None:
+        merge_adjacent_files(context, table, **sizes, max_compacted_files=None if limit is None else limit - len(done.results))
+
+    return _compaction_result("MERGE ADJACENT FILES", done.run(merge, compacted, limit))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
-    return _compaction_result(
-        "REWRITE DATA FILES", rewrite_data_files(env.context, *schema_and_table(env, given), delete_threshold=given["delete_threshold"])
-    )
+    threshold = given["delete_threshold"]
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise StatementError(f"delete_threshold must be a fraction of rows, from 0 to 1, not {threshold}")
+    rewrite = partial(rewrite_data_files, delete_threshold=threshold)
+    return _compaction_result("REWRITE DATA FILES", _ByTable[CompactionResult](env, given).run(rewrite, compacted))
 
 
 def _rollback(env: Environment, given: Arguments) -> Result:
@@ -98,10 +172,15 @@ def _rollback(env: Environment, given: Arguments) -> Result:
     return local(message, ROLLBACK_COLUMNS, [astuple(outcome) for outcome in outcomes])
 
 
-def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
-    processed, created = sum(each.files_processed for each in results), sum(each.files_created for each in results)
-    rows = [(each.schema_name, each.table_name, each.files_processed, each.files_created) for each in results]
-    return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
+def _compaction_result(title: str, done: _ByTable[CompactionResult]) -> Result:
+    processed, created = sum(each.files_processed for each in done.results), sum(each.files_created for each in done.results)
+    return done.result(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS)
+
+
+def _some(texts: Sequence[str]) -> str:
+    """Return the first texts, and how many more there are."""
+    more = len(texts) - _MAX_NAMED
+    return "; ".join([*texts[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:

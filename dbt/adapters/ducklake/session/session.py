@@ -120,7 +120,7 @@ class LakeSession(TransactionalWork):
                     statement, self.lake.names, self.in_transaction, lambda step: self._run(lambda env: run(env, step))[0]
                 )
         result, snapshot = self._run(lambda env: run(env, statement))
-        return replace(result, snapshot=snapshot)
+        return result if snapshot is None else replace(result, snapshot=snapshot)
 
     def sql(self, text: str) -> DataFrame:
         """Run a statement and return its rows as a DataFrame of this session."""
@@ -296,7 +296,7 @@ class LakeSession(TransactionalWork):
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
         settings = cache(lambda: Settings(*session_settings(self._setting()), changes=state.setting_changes))
         planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call, self._warn_once)
-        return Environment(names, lakes, planning, state, lambda: self._spark is not None, self.in_transaction, frame_of_call)
+        return Environment(names, lakes, planning, state, lambda: self._spark is not None, self.in_transaction, frame_of_call, self._run)
 
     def _warn_once(self, message: str) -> None:
         """Log a warning only once per node, even if a statement is planned several times."""

@@ -26,6 +26,7 @@ from ..staged import CommitMessage, Staged, StagedDeleteFile
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError, repeat_if_stale
 from ..store.retries import RetrySettings
+from .compaction import without_changed_files
 from .conflicts import require_no_conflict
 from .objects import write_objects
 from .options import stored_options, write_staged_options
@@ -41,7 +42,7 @@ class CommitProgress:
     """The progress of a commit."""
 
     staged: Staged
-    """The changes of the last attempt, in which delete files may have been replaced."""
+    """The changes of the last attempt, in which delete files may have been replaced, and groups of a compaction left out."""
     uncertain: bool = False
     """Whether the database may or may not have committed, because it did not answer."""
     rewritten: list[str] = field(default_factory=list)
@@ -136,6 +137,7 @@ def _write_changes(state: CommitState, next_row_ids: Mapping[int, int], progress
     _require_message(state)
     _require_same_data_path(state)
     require_no_conflict(state)
+    state.staged = without_changed_files(state)
     progress.staged = _with_snapshot_id(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
     state.staged = progress.staged
     write_objects(state)

@@ -2,13 +2,15 @@
 
 Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". A merged file replaces the old ones at every snapshot,
 so their catalog rows are removed. A rewritten file lacks the deleted rows, so the old files only end: older snapshots still read them. If
-a concurrent writer has deleted rows of the old files, in delete files or inlined, the commit fails, so that no delete is lost.
+a concurrent writer has deleted rows of a file or moved them, in delete files or inlined, the group of the file is left out of the commit,
+so that no delete is lost.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import func, select
 
@@ -17,6 +19,7 @@ from ...format.changes import Kind
 from ...format.compaction import Candidate, Compacted, Compaction
 from ...format.files import WrittenFile
 from ...format.objects import Table
+from ..staged import Staged
 from ..store import tables as t
 from ..store.database import rows_with_ids
 from ..store.inlined import find_delete_table
@@ -31,13 +34,9 @@ def write_compaction(state: CommitState, table: Table, compaction: Compaction) -
     Args:
         state: the attempt to commit.
         table: the table's definition, with its id in the catalog.
-        compaction: the old files and the new ones.
-
-    Raises:
-        ConflictError: an old file has ended, or its deletes have changed.
+        compaction: the old files and the new ones, without those that `without_changed_files` leaves out.
     """
     sources = [candidate for unit in compaction.units for candidate in unit.group]
-    _require_unchanged(state, table, sources)
     ids = [candidate.file.data_file_id for candidate in sources]
     if compaction.rewrites:
         state.end(t.data_file, t.data_file.c.data_file_id, ids)
@@ -55,31 +54,51 @@ def write_compaction(state: CommitState, table: Table, compaction: Compaction) -
     state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table.table_id)
 
 
-def _require_unchanged(state: CommitState, table: Table, sources: Sequence[Candidate]) -> None:
-    """Require that all old files are live and have the same deletes as when they were read.
+def without_changed_files(state: CommitState) -> Staged:
+    """Return the staged changes without the groups of compactions in which a file has changed since it was read.
 
     Raises:
-        ConflictError: a file has ended, or its deletes have changed.
+        ConflictError: all groups of a table have such a file.
     """
-    ids = [candidate.file.data_file_id for candidate in sources]
-    key = t.data_file.c.data_file_id
-    live_ids = {row[0] for row in rows_with_ids(state.connection, select(key).where(t.data_file.c.end_snapshot.is_(None)), key, ids)}
-    inlined_counts: Counter[int] = Counter()
-    entries = find_delete_table(state.connection, table.table_id)
-    if entries is not None:
-        query = select(entries.c.file_id, func.count(entries.c.row_id.distinct())).group_by(entries.c.file_id)
-        inlined_counts.update(dict(tuple(row) for row in rows_with_ids(state.connection, query, entries.c.file_id, ids)))
-    delete_files = live_delete_files(state, ids)
-    for candidate in sources:
-        file = candidate.file
-        current = delete_files.get(file.data_file_id)
-        current_id = None if current is None else current.delete_file_id
-        planned_id = None if file.delete_file is None else file.delete_file.delete_file_id
-        same_deletes = current_id == planned_id and inlined_counts[file.data_file_id] == len(file.inlined_deletes)
-        if file.data_file_id not in live_ids or not same_deletes:
+    staged = state.staged
+    for table_id, changes in staged.rows.items():
+        if changes.compaction is None:
+            continue
+        units = changes.compaction.units
+        changed = _changed_files(state, table_id, [candidate for unit in units for candidate in unit.group])
+        kept = tuple(unit for unit in units if not any(candidate.file.data_file_id in changed for candidate in unit.group))
+        left = sum(len(unit.group) for unit in units) - sum(len(unit.group) for unit in kept)
+        if not kept:
+            table = state.table(table_id)
             raise ConflictError(
                 f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, so run it again"
             )
+        compaction = replace(changes.compaction, units=kept, left=changes.compaction.left + left)
+        staged = staged.with_rows(table_id, replace(changes, compaction=compaction))
+    return staged
+
+
+def _changed_files(state: CommitState, table_id: int, sources: Sequence[Candidate]) -> set[int]:
+    """Return the ids of the old files that have ended, or have other rows or deletes than when they were read."""
+    start = state.base.snapshot.snapshot_id
+    files = {candidate.file.data_file_id: candidate.file for candidate in sources}
+    key = t.data_file.c.data_file_id
+    live = select(key, t.data_file.c.partial_max).where(t.data_file.c.end_snapshot.is_(None))
+    # a concurrent merge or flush can add rows and deletes of later snapshots to a file that existed before
+    unchanged = {row[0] for row in rows_with_ids(state.connection, live, key, files) if (row.partial_max or 0) <= start}
+    inlined_counts: Counter[int] = Counter()
+    entries = find_delete_table(state.connection, table_id)
+    if entries is not None:
+        query = select(entries.c.file_id, func.count(entries.c.row_id.distinct())).group_by(entries.c.file_id)
+        inlined_counts.update(dict(tuple(row) for row in rows_with_ids(state.connection, query, entries.c.file_id, files)))
+    delete_files = live_delete_files(state, list(files))
+    for file_id, file in files.items():
+        current, planned = delete_files.get(file_id), file.delete_file
+        same_file = current is None if planned is None else current is not None and current.delete_file_id == planned.delete_file_id
+        later = current is not None and (current.partial_max or 0) > start
+        if not same_file or later or inlined_counts[file_id] != len(file.inlined_deletes):
+            unchanged.discard(file_id)
+    return set(files) - unchanged
 
 
 def _write_file(state: CommitState, table: Table, unit: Compacted, file: WrittenFile, rewrites: bool) -> None:
