@@ -228,7 +228,7 @@ class InlinedRows:
 
 @dataclass(frozen=True)
 class InlinedVersions:
-    """All versions of the rows of one inlined-data table up to a snapshot, ordered by row id and begin snapshot."""
+    """Versions of the rows of one inlined-data table, ordered by row id and begin snapshot."""
 
     table_name: str
     columns: tuple[Column, ...]

@@ -1,6 +1,7 @@
 """Flush: turn inlined rows and inlined deletes into files.
 
-Specification: the page "Flush Inlined Data". The rows of every snapshot, row ids and change feed stay the same.
+Specification: the page "Flush Inlined Data". The rows of every snapshot, row ids and change feed stay the same. Row versions that ended
+before the oldest snapshot are removed, because nothing can show them any more.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .maintained import Maintained
 
 @dataclass(frozen=True)
 class Flushed:
-    """The result for one table. `rows` counts row versions, including versions that are deleted."""
+    """The result for one table. `rows` counts the row versions in the files, including versions that are deleted."""
 
     schema_name: str
     table_name: str
@@ -32,7 +33,6 @@ def flush_inlined_data(context: Context, table: Table) -> None:
     """
     transaction = context.transaction
     plan = transaction.base.flush_plan(table)
-    rows = {versions.table_name: len(versions.row_ids) for versions in plan.versions}
     if plan.is_empty:
         return
     options = transaction.write_options(table)
@@ -44,14 +44,14 @@ def flush_inlined_data(context: Context, table: Table) -> None:
         delete_files = write_deletes(plan.deletes, table.path, encrypted=options.encrypted)
         until = transaction.snapshot.snapshot_id
         entries = sum(each.entries for each in plan.deletes)
-        transaction.rows.flush(table, Flush(tuple(files), delete_files, rows, entries, until))
+        transaction.rows.flush(table, Flush(tuple(files), delete_files, plan.rows, entries, until))
     except BaseException:
         remove(files, delete_files)
         raise
 
 
 def flushed(context: Context, table: Table) -> Maintained[Flushed]:
-    """Return what a transaction has flushed of a table, after its commit; nothing if the table only had inlined deletes."""
+    """Return what a transaction has flushed of a table, after its commit; nothing if it has not written rows."""
     changes = context.transaction.staged.rows.get(table.table_id)
-    rows = 0 if changes is None or changes.flush is None else sum(changes.flush.rows.values())
+    rows = 0 if changes is None or changes.flush is None else sum(each.file.record_count for each in changes.flush.files)
     return Maintained([Flushed(table.schema_name, table.name, rows)] if rows else [])

@@ -146,7 +146,7 @@ def _inlined(
     begun: list[InlinedRows] = []
     ended: list[InlinedRows] = []
     for inlined in inlined_tables(connection, table.table_id, history):
-        versions = read_versions(connection, inlined, end)
+        versions = read_versions(connection, inlined, end, start)
         for snapshots, parts in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
             in_range = [(index, snapshot) for index, snapshot in enumerate(snapshots) if snapshot is not None and start <= snapshot <= end]
             if in_range:

@@ -1,11 +1,12 @@
-"""Plan a flush of a table: all versions of its inlined rows, and the inlined deletes of its files.
+"""Plan a flush of a table: its inlined rows that a snapshot or the change feed may show, and the inlined deletes of its files.
 
 Specification: the page "Flush Inlined Data".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -17,10 +18,11 @@ from ...format.objects import PartitionField, Partitioning, Table
 from ...format.partitioning import bucket_count
 from ...format.paths import resolve
 from ..store import tables as t
-from ..store.inlined import InlinedTable, find_delete_table, read_versions, registered
+from ..store.inlined import InlinedTable, count_versions, find_delete_table, read_versions, registered
 from ..store.row_rules import checked
 from .column_history import EMPTY_HISTORY, read_history
 from .file_rows import DELETE_COLUMNS, DELETE_LABELS, delete_file
+from .history import oldest_snapshot_id
 
 _LABELS = {"data_file_id": "file_id", "path": "path", "path_is_relative": "path_is_relative"}
 """Column of `ducklake_data_file` → its name in the query of `read_inlined_deletes`."""
@@ -31,24 +33,32 @@ class FlushPlan:
     """The inlined rows and deletes of one table at one snapshot."""
 
     versions: tuple[InlinedVersions, ...] = ()
-    """One entry per inlined-data table that has rows."""
+    """One entry per inlined-data table that has rows to write."""
     deletes: tuple[InlinedDeletes, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows of each inlined-data table that has any, including those that ended before the oldest snapshot and that nothing
+    can show any more."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to flush."""
-        return not self.versions and not self.deletes
+        return not self.rows and not self.deletes
 
 
 def read_flush_plan(connection: Connection, table: Table, snapshot_id: int) -> FlushPlan:
-    """Return all inlined rows and deletes of a table up to a snapshot, including rows that have ended."""
+    """Return the inlined rows and deletes of a table up to a snapshot, including rows that have ended."""
     names = registered(connection, table.table_id)
     history = read_history(connection, table.table_id) if names else EMPTY_HISTORY
-    versions = [read_versions(connection, InlinedTable(name, history.layout(version)), snapshot_id) for name, version in names]
+    rows = {name: count_versions(connection, name, snapshot_id) for name, _ in names}
+    oldest = oldest_snapshot_id(connection)
+    versions = [
+        read_versions(connection, InlinedTable(name, history.layout(version)), snapshot_id, oldest) for name, version in names if rows[name]
+    ]
     deletes = read_inlined_deletes(connection, table, snapshot_id)
     found = [each for each in versions if each.row_ids]
     specs = _bucket_specs(connection, table) if found else []
-    return FlushPlan(tuple(replace(each, partitioning=_partitioning(table, each, specs)) for each in found), deletes)
+    planned = tuple(replace(each, partitioning=_partitioning(table, each, specs)) for each in found)
+    return FlushPlan(planned, deletes, {name: number for name, number in rows.items() if number})
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,11 @@ def latest_snapshot(connection: Connection) -> Snapshot:
     return _snapshot(row)
 
 
+def oldest_snapshot_id(connection: Connection) -> int:
+    """Return the id of the oldest snapshot that has not expired."""
+    return int(connection.scalar(select(func.min(t.snapshot.c.snapshot_id))) or 0)
+
+
 def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
     """Return the snapshot with an id.
 

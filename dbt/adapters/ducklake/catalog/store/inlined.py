@@ -78,9 +78,19 @@ def read_inlined(connection: Connection, inlined: Sequence[InlinedTable], snapsh
     return found
 
 
-def read_versions(connection: Connection, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
-    """Return all versions of rows that began up to a snapshot, ended or not."""
-    rows = _read(connection, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
+def count_versions(connection: Connection, name: str, snapshot_id: int) -> int:
+    """Return how many versions of rows an inlined-data table has that began up to a snapshot."""
+    source = data_table(connection, name)
+    return int(connection.scalar(select(func.count()).select_from(source).where(source.c.begin_snapshot <= snapshot_id)) or 0)
+
+
+def read_versions(connection: Connection, inlined: InlinedTable, snapshot_id: int, oldest: int) -> InlinedVersions:
+    """Return the versions of rows that began up to a snapshot and did not end before another one."""
+
+    def is_wanted(source: TableClause) -> ColumnElement[bool]:
+        return (source.c.begin_snapshot <= snapshot_id) & or_(source.c.end_snapshot.is_(None), source.c.end_snapshot >= oldest)
+
+    rows = _read(connection, inlined, is_wanted)
     ids, begins, ends = (tuple(row[index] for row in rows) for index in range(3))
     return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
 

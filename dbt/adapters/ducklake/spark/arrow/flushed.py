@@ -1,4 +1,4 @@
-"""Write inlined rows to data files: every version of every row, with its row id and the snapshot that began it.
+"""Write inlined rows to data files: versions of rows, each with its row id and the snapshot that began it.
 
 Specification: "Flush Inlined Data". A delete file contains the deleted versions, each with the snapshot that deleted it, so that the rows
 of every snapshot stay the same. DuckDB's change feed supports one delete per row id and file, so later deletes of the same row id go to
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from ...format.paths import data_file_name, with_separator
 from ...format.types import json_as_text
 from ..files import storage
 from ..files.deletes import write_delete_file
+from ..files.physical import THREADS
 from ..rows.deleted import entries
 from ..values.arrow_types import arrow_schema
 from .partitions import split
@@ -32,7 +34,7 @@ _END = Column(-1, "", "int64")
 
 
 def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions) -> list[FlushedFile]:
-    """Write all row versions of an inlined-data table, with the columns of that table; at least one file for each partition.
+    """Write row versions of an inlined-data table, with the columns of that table; at least one file for each partition.
 
     Args:
         versions: the row versions. A partition key that they do not have gets its initial default.
@@ -54,33 +56,47 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
     data = arrow_table(rows, [json_as_text(column) for column in columns])
     data = in_order(data, _with_present_names(columns, table), [key for key in table.sorting if key.dialect == "duckdb"])
     names = key_names(key_columns(columns, fields), fields)
+    parts = [
+        (values, piece)
+        for generation in _generations(data)
+        for values, part in split(data.take(generation), columns, fields)
+        for piece in pieces(part, options.target_file_size)
+    ]
     written: list[FlushedFile] = []
+
+    def write(part: tuple[tuple[str | None, ...], pa.Table]) -> FlushedFile:
+        values, piece = part
+        directory = with_separator(table.path)
+        if fields and options.hive_file_pattern:
+            directory += partition_directory(names, values)
+        file = _file(piece, layout, table.path, directory + data_file_name(), options, values)
+        flushed = replace(file, partition_id=partitioning.partition_id if partitioning and values else None)
+        written.append(flushed)
+        return flushed
+
     try:
-        for generation in _generations(data):
-            for values, part in split(data.take(generation), columns, fields):
-                directory = with_separator(table.path)
-                if fields and options.hive_file_pattern:
-                    directory += partition_directory(names, values)
-                for piece in pieces(part, options.target_file_size):
-                    # one by one: the files before a failed one must be known
-                    file = _file(piece, layout, table.path, directory + data_file_name(), options, values)
-                    written.append(replace(file, partition_id=partitioning.partition_id if partitioning and values else None))
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(pool.map(write, parts))
     except BaseException:
         remove(written, ())
         raise
-    return written
 
 
 def write_deletes(deletes: Iterable[InlinedDeletes], directory: str, *, encrypted: bool = False) -> tuple[WrittenDeleteFile, ...]:
     """Write inlined deletes to delete files, one for each data file, together with those of its earlier delete file."""
     written: list[WrittenDeleteFile] = []
+
+    def write(each: InlinedDeletes) -> WrittenDeleteFile:
+        file = _write_deletes(each, directory, encrypted)
+        written.append(file)
+        return file
+
     try:
-        for each in deletes:
-            written.append(_write_deletes(each, directory, encrypted))  # noqa: PERF401 -- those before a failed one must be known
+        with ThreadPoolExecutor(THREADS) as pool:
+            return tuple(pool.map(write, deletes))
     except BaseException:
         remove((), written)
         raise
-    return tuple(written)
 
 
 def _write_deletes(deletes: InlinedDeletes, directory: str, encrypted: bool) -> WrittenDeleteFile:
@@ -95,9 +111,8 @@ def _write_deletes(deletes: InlinedDeletes, directory: str, encrypted: bool) -> 
 
 def remove(files: Iterable[FlushedFile], delete_files: Iterable[WrittenDeleteFile]) -> None:
     """Remove written files that will not be registered."""
-    for flushed in files:
-        storage.remove([flushed.file.path] if flushed.delete_file is None else [flushed.file.path, flushed.delete_file.path])
-    storage.remove(file.path for file in delete_files)
+    paths = [file.path for flushed in files for file in (flushed.file, flushed.delete_file) if file is not None]
+    storage.remove([*paths, *(file.path for file in delete_files)])
 
 
 def _with_present_names(columns: tuple[Column, ...], table: Table) -> list[Column]:
