@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from dbt.adapters.ducklake.catalog.read.reader import SnapshotReader
 from dbt.adapters.ducklake.errors import LakeError, StatementError
@@ -108,6 +110,22 @@ def test_a_setting_of_spark_does_not_split_a_merged_file(both: Both) -> None:
     before = duckdb_reads(both)
     both.spark("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.1)")
     assert_unchanged(both, before, feed_too=False)
+
+
+def test_each_new_file_is_written_by_a_task_of_its_own(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER)")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (k)")
+    for _ in range(2):
+        both.spark("INSERT INTO t SELECT id, id % 8 FROM range(16)")
+    write, tasks = compaction.run_write_job, []
+
+    def count_tasks(rows: DataFrame, *arguments: Any, **options: Any) -> Any:
+        tasks.extend(rows.select("__ducklake_group", F.spark_partition_id()).distinct().collect())
+        return write(rows, *arguments, **options)
+
+    monkeypatch.setattr(compaction, "run_write_job", count_tasks)
+    both.spark("CALL merge_adjacent_files()")
+    assert len(tasks) == len({task for _, task in tasks}) == 8
 
 
 def test_rows_that_are_missing_in_a_merged_file_are_an_error(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The partition transform bucket(n): Murmur3 of a value, modulo n.
+"""The partition transform bucket(n): Murmur3 of a value, modulo n; and the hash by which Spark distributes rows.
 
 Specification: "Partitioning" (bucket). We hash the same bytes as the reference implementation, which uses the value's text for unsigned
 integers, int128, uuids and decimals of more than 18 digits.
@@ -7,6 +7,7 @@ integers, int128, uuids and decimals of more than 18 digits.
 from __future__ import annotations
 
 import struct
+from itertools import count
 
 import mmh3
 
@@ -16,14 +17,26 @@ from .partitioning import value_text
 from .statistics import Value
 from .types import decimal_parameters
 
+_SPARK_SEED = 42
 
-def bucket(value: Value, type_name: str, count: int) -> int:
-    """Return the bucket of a value, 0 to `count` - 1.
+
+def spread_keys(partitions: int) -> list[int]:
+    """Return a number for each of the partitions into which Spark divides rows by a column of long integers, so that each gets one."""
+    keys: dict[int, int] = {}
+    for key in count():
+        keys.setdefault(mmh3.hash(struct.pack("<q", key), _SPARK_SEED) % partitions, key)
+        if len(keys) == partitions:
+            break
+    return list(keys.values())
+
+
+def bucket(value: Value, type_name: str, buckets: int) -> int:
+    """Return the bucket of a value, 0 to `buckets` - 1.
 
     Raises:
         StatementError: the type cannot be bucketed.
     """
-    return (mmh3.hash(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % count
+    return (mmh3.hash(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % buckets
 
 
 def is_reliable(type_name: str) -> bool:

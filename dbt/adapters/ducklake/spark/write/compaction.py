@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from ...errors import LakeError
+from ...format.buckets import spread_keys
 from ...format.compaction import Compacted, Group, consecutive_row_ids
 from ...format.files import (
     LINEAGE_FILE,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _GROUP = "__ducklake_group"
 _RANK = "__ducklake_rank"
+_TASK = "__ducklake_task"
 _SOURCE = "__ducklake_source"
 _SNAPSHOT = "__ducklake_snapshot"
 _MAX_TASKS = 2000
@@ -157,14 +159,16 @@ def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Seque
     names = [now.get(column.column_id, f"__ducklake_old_{column.column_id}") for column in plan.columns]
     rows = scan(spark, plan, lineage=True, virtual=("snapshot_id",))
     rows = rows.toDF(*names, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, _SNAPSHOT)
+    tasks = spread_keys(min(len(groups), _MAX_TASKS))
     sources = {
         _SOURCE: pa.array([file.data_file_id for _, file in members], pa.int64()),
         _GROUP: pa.array([index for index, _ in members], pa.int64()),
         _RANK: pa.array(range(len(members)), pa.int64()),
+        _TASK: pa.array([tasks[index % len(tasks)] for index, _ in members], pa.int64()),  # by the group alone, tasks would get several
     }
     rows = rows.join(F.broadcast(spark.createDataFrame(pa.table(sources))), F.col(LINEAGE_FILE) == F.col(_SOURCE))
     keys = [F.col(_GROUP), *sort_columns(rows, job.order), F.col(_RANK), F.col(LINEAGE_POSITION)]
-    rows = rows.repartition(min(len(groups), _MAX_TASKS), F.col(_GROUP)).sortWithinPartitions(*keys)
+    rows = rows.repartition(len(tasks), F.col(_TASK)).sortWithinPartitions(*keys)
     special: Mapping[int, str] = {ROW_ID_FIELD_ID: LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID: _SNAPSHOT}
     read = [*names, *(special[column.column_id] for column in columns[len(names) :])]
     types = {field.name: field.dataType for field in rows.schema.fields}
