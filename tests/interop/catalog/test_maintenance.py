@@ -279,6 +279,17 @@ def test_a_live_file_is_no_orphan_under_another_name(registered: str, tmp_path: 
         assert duck.execute("SELECT sum(a) FROM lake.t").fetchone() == (3,)
 
 
+def test_a_message_names_only_some_of_the_files_that_are_kept(tmp_path: Path) -> None:
+    place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")
+    with place.lake() as opened, opened.session() as session:
+        for number in range(8):
+            schedule(opened.catalog, f"{tmp_path}/outside/{number}.parquet", False)
+        message = session.execute("CALL cleanup_old_files(cleanup_all => true)").message
+    assert message.startswith(f"CLEANUP OLD FILES: 0 removed, 8 kept: {tmp_path}/outside/0.parquet (it is outside the lake's data path")
+    assert [number for number in range(8) if f"/{number}.parquet" in message] == [0, 1, 2, 3, 4]
+    assert message.endswith("; 3 more")
+
+
 def test_a_path_that_no_file_can_have_is_skipped(tmp_path: Path) -> None:
     place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")
     with place.lake() as opened:
