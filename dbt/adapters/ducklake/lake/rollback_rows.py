@@ -130,20 +130,18 @@ def stage_difference(context: Context, earlier: Table, found: Difference, origin
 def _restore_files(
     context: Context, earlier: Table, found: Difference, places: Sequence[Place], written: list[str]
 ) -> tuple[RestoredFile, ...]:
-    def restore(copied: EarlierFile, path: str) -> tuple[int, int]:
-        return restore_file(copied.file, path, has_snapshot_ids=copied.has_snapshot_ids)
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = list(pool.map(restore, (each for each, _ in found.files_restored), (path for path, _ in places)))
-    files = []
-    for (copied, excluded), (path, mapping), (size, footer) in zip(found.files_restored, places, sizes, strict=True):
+    def restore(each: tuple[EarlierFile, pa.Array], place: Place) -> RestoredFile:
+        (copied, excluded), (path, mapping) = each, place
+        size, footer = restore_file(copied.file, path, has_snapshot_ids=copied.has_snapshot_ids)
         deletes = None
         if len(excluded):
             deletes = write_delete_file(path, 0, earlier.path, excluded, encrypted=context.catalog.encrypted)
             written.append(deletes.path)
         file = replace(copied.as_written_file, path=path, size_bytes=size, footer_size=footer, mapping=mapping)
-        files.append(RestoredFile(file, copied.file.row_id_start, copied.partition_id, deletes))
-    return tuple(files)
+        return RestoredFile(file, copied.file.row_id_start, copied.partition_id, deletes)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return tuple(pool.map(restore, found.files_restored, places))
 
 
 def _new_partition_id(partition_id: int | None, original: Table, earlier: Table) -> int | None:
