@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError
 from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
 from dbt.adapters.ducklake.lake.context import Context
-from dbt.adapters.ducklake.lake.data_path import MARK_FILE, write_mark
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE, owner_of, write_mark
 from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
@@ -277,6 +278,31 @@ def test_a_live_file_is_no_orphan_under_another_name(registered: str, tmp_path: 
         duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{name}')")
         assert delete_orphaned_files(context(opened.catalog), older_than=None) == []
         assert duck.execute("SELECT sum(a) FROM lake.t").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("orphans", [True, False], ids=["orphans", "scheduled"])
+def test_marks_of_folders_are_read_at_the_same_time_or_not_at_all(
+    lake: LakeCatalog, orphans: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_mark(lake)
+    name, read, both = "ducklake-01a219a4-2486-72b9-bb27-1acb0d655226.parquet", [], Barrier(2, timeout=60)
+    for number in range(2):
+        file = Path(lake.data_path) / f"main/t/a={number}" / name
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"x")
+        if not orphans:
+            schedule(lake, f"main/t/a={number}/{name}", True)
+
+    def wait_for_the_other(folder: str) -> str | None:
+        read.append(folder[len(lake.data_path) :])
+        if "=" in folder:
+            both.wait()
+        return owner_of(folder)
+
+    monkeypatch.setattr("dbt.adapters.ducklake.lake.data_path.owner_of", wait_for_the_other)
+    remove = delete_orphaned_files if orphans else cleanup_old_files
+    assert [each.kept_because for each in remove(context(lake), older_than=None)] == [None, None]
+    assert sorted(read) == ([""] if orphans else ["", "main/", "main/t/", "main/t/a=0/", "main/t/a=1/"])
 
 
 def test_a_message_names_only_some_of_the_files_that_are_kept(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -29,6 +30,23 @@ def test_a_url_has_a_scheme_and_a_windows_drive_is_not_one() -> None:
     assert storage.scheme_of("file:/x") == "file"
     assert storage.scheme_of("/x/y:z") == ""
     assert not storage.is_local("gs://bucket/x")
+
+
+def test_files_are_removed_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remove, both = storage._remove_one, Barrier(2, timeout=60)
+    paths = [f"{tmp_path}/{name}" for name in ("a", "b")]
+    for path in paths:
+        Path(path).write_bytes(b"1")
+
+    def remove_with_the_other(path: str) -> None:
+        both.wait()
+        remove(path)
+        if path.endswith("b"):
+            raise OSError("refused")
+
+    monkeypatch.setattr(storage, "_remove_one", remove_with_the_other)
+    assert storage.remove_each(paths) == {paths[1]: "refused"}
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_are_moved_and_removed(tmp_path: Path) -> None:

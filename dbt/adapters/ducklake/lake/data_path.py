@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..catalog.lake import LakeCatalog
@@ -24,6 +26,8 @@ MARK_FILE = "_dbt_ducklake.json"
 """The name of the file; Spark ignores files whose names start with an underscore."""
 _NOTE = "The files below this folder belong to the DuckLake whose catalog has a schema with this uuid."
 _UNREADABLE = "unknown"
+_THREADS = 8
+"""How many marks are read at the same time."""
 _JOB_FOLDER = re.compile(r"/(?:ducklake-[0-9a-f-]{36}|__ducklake_(?:key_\d+|group)=[^/]*)/$")
 """A folder that one of our jobs created in an object store. No lake has its data path there, so we send no request for its mark."""
 
@@ -126,11 +130,13 @@ def owner_of(folder: str) -> str | None:
 
 @dataclass(frozen=True)
 class Owners:
-    """Finds the owners of folders below a data path; the mark of each folder is read once."""
+    """Finds the owners of folders below a data path; the mark of each folder is read once, those of several folders at the same time."""
 
     data_path: str
     own: Set[str]
     """The uuids of the lake's schemas."""
+    marked: Set[str] | None = None
+    """The folders that have a mark, so that no other one is searched for; None if they are not known."""
     _known: dict[str, str | None] = field(default_factory=dict)
     """Folder → the owner in its mark, for the folders that were read."""
 
@@ -140,13 +146,28 @@ class Owners:
         Args:
             path: a file below the data path, in the same form as the data path.
         """
-        folder = path
-        while len(folder) > len(self.data_path):
-            folder = folder[: folder.rstrip("/").rfind("/") + 1]
-            owner = None if _JOB_FOLDER.search(folder) else self._owner(folder)
+        for folder in self._folders(path):
+            owner = self._owner(folder)
             if owner is not None:
                 return None if owner in self.own else folder + MARK_FILE
         return None
+
+    def read_marks(self, paths: Iterable[str]) -> None:
+        """Read the marks above files at the same time; one that cannot be read is left to `foreign_mark`, which raises the error."""
+
+        def read(folder: str) -> None:
+            with suppress(OSError, ValueError):
+                self._owner(folder)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(read, {folder: None for path in paths for folder in self._folders(path)}))
+
+    def _folders(self, path: str) -> Iterator[str]:
+        """Yield the folders above a file that may have a mark, up to the data path, the nearest first."""
+        while len(path) > len(self.data_path):
+            path = path[: path.rstrip("/").rfind("/") + 1]
+            if not _JOB_FOLDER.search(path):
+                yield path
 
     def is_unmarked(self) -> bool:
         """Whether the data path itself has no mark."""
@@ -154,5 +175,6 @@ class Owners:
 
     def _owner(self, folder: str) -> str | None:
         if folder not in self._known:
-            self._known[folder] = owner_of(folder)
+            has_mark = self.marked is None or folder in self.marked
+            self._known[folder] = owner_of(folder) if has_mark else None
         return self._known[folder]

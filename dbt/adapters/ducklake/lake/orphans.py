@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from ..spark.files.storage import list_files_with_times
 from .context import Context
+from .data_path import MARK_FILE
 from .safe_removal import Removal, SafeRemoval
 
 _NAME = r"ducklake-[0-9a-f-]{36}"
@@ -46,16 +47,14 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
         context.catalog.require_writable()
     maintenance = context.catalog.maintenance
     schemas, data_path = maintenance.schema_directories(), context.catalog.data_path
-    found = [
-        path
-        for root in [data_path, *sorted(each for each in schemas if not each.startswith(data_path))]
-        for path, written in list_files_with_times(root)
-        if (older_than is None or written < older_than) and _is_lake_file(path, schemas, data_path)
-    ]
+    roots = [data_path, *sorted(each for each in schemas if not each.startswith(data_path))]
+    listed = [each for root in roots for each in list_files_with_times(root)]
+    found = [path for path, written in listed if (older_than is None or written < older_than) and _is_lake_file(path, schemas, data_path)]
     if not found:
         return []
     known = maintenance.known_files()  # read last, to include newly committed files
-    removal = SafeRemoval(context.catalog, known, listed=False, dry_run=dry_run)
+    marks = [path for path, _ in listed if path.endswith(f"/{MARK_FILE}")]
+    removal = SafeRemoval(context.catalog, known, listed=False, dry_run=dry_run, marks=marks)
     return removal.remove([path for path in found if not removal.is_needed(path)])
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..catalog.lake import LakeCatalog
 from ..format.paths import normalize, without_file_scheme
 from ..spark.files.storage import is_local, remove_each
-from .data_path import Owners, write_mark
+from .data_path import MARK_FILE, Owners, write_mark
 
 _UNMARKED = (
     "it may belong to another lake, because the data path {data_path} has no mark yet. The first removal that is not "
@@ -61,15 +62,15 @@ class CanonicalPaths:
 
         A path that no file can have is left out. Only a scheduled file can have one: it is an error in the row of a registered file.
         """
+        found = self.canonical(paths)
+        return found | {os.path.realpath(path) for path in found if is_local(path) and os.path.islink(path)}
+
+    def canonical(self, paths: Iterable[str]) -> set[str]:
+        """Return the canonical paths of files; a path that no file can have is left out."""
         found = set()
         for path in paths:
-            try:
-                canonical = self.of(path)
-            except ValueError:
-                continue
-            found.add(canonical)
-            if is_local(path) and os.path.islink(canonical):
-                found.add(os.path.realpath(canonical))
+            with suppress(ValueError):
+                found.add(self.of(path))
         return found
 
 
@@ -82,16 +83,20 @@ class SafeRemoval:
         listed: whether the catalog lists the files to remove. Files that it does not list may belong to another lake, so they are kept as
             long as the data path has no mark; the first removal of such files only writes it.
         dry_run: whether to remove nothing and only return what the results would be.
+        marks: the paths of all marks below the data path; None if they are not known.
     """
 
-    def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, listed: bool, dry_run: bool) -> None:
+    def __init__(
+        self, catalog: LakeCatalog, needed: Iterable[str], *, listed: bool, dry_run: bool, marks: Iterable[str] | None = None
+    ) -> None:
         self._catalog = catalog
         self._listed = listed
         self._dry_run = dry_run
         self._paths = CanonicalPaths()
         self._needed = self._paths.needed(needed)
         self._root = _canonical_folder(self._paths, catalog.data_path)
-        self._owners = Owners(self._root, set(catalog.identities()))
+        marked = None if marks is None else {self._paths.of(mark)[: -len(MARK_FILE)] for mark in marks}
+        self._owners = Owners(self._root, set(catalog.identities()), marked)
 
     def is_needed(self, path: str) -> bool:
         """Whether a file is one of those that must be kept."""
@@ -99,6 +104,7 @@ class SafeRemoval:
 
     def remove(self, paths: Sequence[str]) -> list[Removal]:
         """Remove those files whose removal is safe, and return what happened to each."""
+        self._owners.read_marks(filter(self._is_below_root, self._paths.canonical(paths)))
         reasons = [self._reason_or_failure(path) for path in paths]
         if not self._dry_run:
             failed = remove_each([path for path, reason in zip(paths, reasons, strict=True) if reason is None])
@@ -123,7 +129,7 @@ class SafeRemoval:
             ValueError: no file can have this path.
         """
         canonical = self._paths.of(path)
-        if is_local(path) != is_local(self._catalog.data_path) or not canonical.startswith(self._root):
+        if not self._is_below_root(canonical):
             return f"it is outside the lake's data path {self._catalog.data_path}"
         if canonical in self._needed:
             return "a snapshot reads it"
@@ -133,6 +139,9 @@ class SafeRemoval:
         if not self._listed and self._was_unmarked:  # a removal of listed files writes no mark: no later one would keep the first orphans
             return _UNMARKED.format(data_path=self._catalog.data_path)
         return None
+
+    def _is_below_root(self, canonical: str) -> bool:
+        return is_local(canonical) == is_local(self._root) and canonical.startswith(self._root)
 
     @cached_property
     def _was_unmarked(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -20,6 +21,8 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's scheme → PyArrow's scheme."""
 _COPY_BYTES = 8 * 1024 * 1024
 """The size of the buffer for copies."""
+_THREADS = 8
+"""How many files are removed at the same time."""
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
@@ -90,17 +93,15 @@ def remove_each(paths: Iterable[str]) -> dict[str, str]:
     Returns:
         Path → error message, for the files that could not be removed.
     """
-    failed: dict[str, str] = {}
     by_bucket: dict[str, dict[str, str]] = {}
+    others = []
     for path in paths:
         place = s3.split(path)
         if place is not None:
             by_bucket.setdefault(place[0], {})[place[1]] = path
-            continue
-        try:
-            _remove_one(path)
-        except (OSError, ValueError) as error:
-            failed[path] = str(error)
+        else:
+            others.append(path)
+    failed = _remove_one_by_one(others)
     for bucket, keys in by_bucket.items():
         failed |= _remove_objects(bucket, keys)
     return failed
@@ -111,28 +112,28 @@ def _remove_objects(bucket: str, keys: dict[str, str]) -> dict[str, str]:
     try:
         return {keys[key]: error for key, error in s3.delete(bucket, list(keys)).items()}
     except OSError as error:
-        return _remove_one_by_one(list(keys.values()), str(error))
+        first, *others = keys.values()
+        if _removal_error(first) is not None:  # the store refuses to remove files, not only to remove several together
+            return dict.fromkeys(keys.values(), str(error))
+        return _remove_one_by_one(others)
 
 
-def _remove_one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
-    """Remove files of a store that refused to remove them together; if it refuses the first one too, no other is tried.
+def _remove_one_by_one(paths: Sequence[str]) -> dict[str, str]:
+    """Remove files with requests for each, several at the same time; return path → error message for those that could not be removed."""
+    if not paths:
+        return {}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        errors = zip(paths, pool.map(_removal_error, paths), strict=True)
+        return {path: error for path, error in errors if error is not None}
 
-    Args:
-        paths: the files.
-        refusal: the error message of the request for all files.
 
-    Returns:
-        Path → error message, for the files that could not be removed.
-    """
-    failed: dict[str, str] = {}
-    for number, path in enumerate(paths):
-        try:
-            _remove_one(path)
-        except OSError as error:
-            if number == 0:
-                return dict.fromkeys(paths, refusal)
-            failed[path] = str(error)
-    return failed
+def _removal_error(path: str) -> str | None:
+    """Remove a file if it exists, and return the error message if that fails."""
+    try:
+        _remove_one(path)
+    except (OSError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def _remove_one(path: str) -> None:
