@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.errors import ConflictError, EngineError, LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.lake import rollback, rollback_rows
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.rollback import roll_back
+from dbt.adapters.ducklake.spark.arrow import restored
 from dbt.adapters.ducklake.spark.files.storage import remove
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
@@ -350,6 +352,38 @@ def test_a_schema_is_rolled_back_alone(both: Both) -> None:
     assert everything(both, TABLES[1:3]) == {name: tables[name] for name in TABLES[1:3]}
     assert len(rows(both)) == 3
     assert relations(both) == {(s, n, "BASE TABLE") for s, n in (("main", "t"), ("s", "u"), ("gone", "g"))}
+
+
+def test_a_delete_file_of_both_snapshots_is_read_once(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    for statement in (*FILES, "INSERT INTO t SELECT range, 'v' FROM range(20)", "DELETE FROM t WHERE id < 3", "DELETE FROM t WHERE id = 5"):
+        both.duckdb(statement)
+    version, read, entries = last(both), [], restored.entries
+    both.duckdb("DELETE FROM t WHERE id = 6")
+    both.duckdb("INSERT INTO t SELECT range, 'w' FROM range(20)")
+    monkeypatch.setattr(restored, "entries", lambda file: read.append(file.path) or entries(file))
+    outcome, before, after = roll_back_table(both, version)
+    assert len(read) == 1
+    assert outcome[4:] == (2, 1, len(before), len(after))
+
+
+@pytest.mark.parametrize("name", ["t", None])
+def test_a_conflict_is_found_before_files_are_copied(both: Both, name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for statement in (*FILES, "INSERT INTO t SELECT range, 'v' FROM range(20)", "DELETE FROM t"):
+        both.duckdb(statement)
+    copied, restore, compare, compared = [], rollback_rows.restore_file, rollback.difference, []
+
+    def insert_then_compare(plan: Any) -> Any:
+        if not compared:
+            both.duckdb("INSERT INTO t VALUES (100, 'new')")
+        compared.append(plan)
+        return compare(plan)
+
+    monkeypatch.setattr(rollback, "difference", insert_then_compare)
+    monkeypatch.setattr(rollback_rows, "restore_file", lambda *args, **options: copied.append(args) or restore(*args, **options))
+    table = "" if name is None else f", table_name => '{name}'"
+    both.spark(f"CALL ducklake_rollback('lake', version => {last(both) - 1}{table})")
+    assert (len(compared), len(copied)) == (2, 1)
+    assert len(both.rows("SELECT * FROM t")) == 20
 
 
 def test_rows_that_can_no_longer_be_inlined_are_restored_in_files(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,9 +74,13 @@ def difference(plan: RollbackPlan) -> Difference:
         LakeError: a file to restore is missing from storage.
     """
     earlier = {each.file.data_file_id: each for each in plan.earlier}
+    states = {key: [each.file] for key, each in earlier.items()}
+    for key, file in plan.current.items():
+        states.setdefault(key, []).append(file)
     with ThreadPoolExecutor(_THREADS) as pool:
-        excluded_earlier = dict(zip(earlier, pool.map(excluded_positions, (each.file for each in plan.earlier)), strict=True))
-        excluded_current = dict(zip(plan.current, pool.map(excluded_positions, plan.current.values()), strict=True))
+        excluded = dict(zip(states, pool.map(lambda files: excluded_positions(*files), states.values()), strict=True))
+    excluded_earlier = {file_id: excluded[file_id][0] for file_id in earlier}
+    excluded_current = {file_id: excluded[file_id][-1] for file_id in plan.current}
     kept = {file_id for file_id in earlier.keys() & plan.current.keys() if excluded_earlier[file_id].equals(excluded_current[file_id])}
     rows_earlier = {file_id: each.file.record_count - len(excluded_earlier[file_id]) for file_id, each in earlier.items()}
     rows_current = sum(file.record_count - len(excluded_current[file_id]) for file_id, file in plan.current.items())
@@ -103,7 +107,11 @@ def stage_difference(context: Context, earlier: Table, found: Difference, origin
 
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
+        ConflictError: a concurrent writer has changed the table; no file was written.
     """
+    if found.files_restored and earlier.table_id >= 0:  # before the files are copied, which takes longest
+        context.transaction.rows.depends_on_rows(earlier)
+        context.transaction.require_committable(context.transaction.staged)
     places = [new_place(each.file, earlier.path) for each, _ in found.files_restored]
     written: list[str] = []
     try:
