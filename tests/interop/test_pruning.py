@@ -8,7 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import sqlglot
 
+from dbt.adapters.ducklake.plan.constants import constant
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.run.result import Result
 from dbt.adapters.ducklake.spark.read import local
@@ -37,9 +39,27 @@ CONDITIONS = {
     "r": ["r = 0.0", "r >= 0.1", "r < 0.2", "r > 0"],
     "s": ["s = ''", "s LIKE 'a%'", "s >= 'aa'", "s < 'ab'", "s > 'zz'", "s IN ('ä', 'B')", "s IS NULL"],
     "b": ["b", "NOT b", "b = true", "b IS NULL"],
-    "y": ["y = '2024-02-29'", "y < DATE'2024-03-01'", "y > '2024-03-01'", "y >= TIMESTAMP'2024-02-29 10:00:00'"],
-    "t": ["t >= '2024-03-01'", "t < TIMESTAMP'2024-03-01 00:00:00'", "t = '2024-02-29 23:59:59.999999'", "t > DATE'2024-02-29'"],
-    "z": ["z >= '2024-03-01'", "z < TIMESTAMP'2024-03-31 01:30:00'", "z = '2024-03-01 00:00:00+00:00'", "z > DATE'2024-03-01'"],
+    "y": [
+        "y = '2024-02-29'",
+        "y < DATE'2024-03-01'",
+        "y > '2024-03-01'",
+        "y >= TIMESTAMP'2024-02-29 10:00:00'",
+        "y <= DATE'2024-03-31' - INTERVAL 1 MONTH",
+    ],
+    "t": [
+        "t >= '2024-03-01'",
+        "t < TIMESTAMP'2024-03-01 00:00:00'",
+        "t = '2024-02-29 23:59:59.999999'",
+        "t > DATE'2024-02-29'",
+        "t >= date_trunc('MONTH', DATE'2024-03-09')",
+    ],
+    "z": [
+        "z >= '2024-03-01'",
+        "z < TIMESTAMP'2024-03-31 01:30:00'",
+        "z = '2024-03-01 00:00:00+00:00'",
+        "z > DATE'2024-03-01'",
+        "z < timestampadd(DAY, 1, TIMESTAMP'2024-02-29 00:00:00')",
+    ],
 }
 
 
@@ -84,6 +104,103 @@ def test_every_row_is_found_in_files_of_both_writers(both: Both, zone: str, monk
     for number, condition in enumerate(chosen, 1 + len(VALUES)):
         wanted = [row[: 1 + len(VALUES)] for row in rows if row[number]]
         assert comparable_rows(pruned[condition].fetch()) == comparable_rows(wanted), f"seed {SEED}: {condition}"
+
+
+COLUMNS = "id, " + ", ".join(each.split()[0] for each in VALUES)
+WRAPPERS = [
+    "(SELECT * FROM {x})",
+    "(SELECT * FROM {x} ORDER BY i)",
+    "(SELECT DISTINCT * FROM {x})",
+    "(SELECT * FROM {x} WHERE {c})",
+    f"(SELECT {COLUMNS.replace('id, i,', 'i AS id, id AS i,')} FROM {{x}})",
+    f"(SELECT {COLUMNS.replace(' s,', ' upper(s) AS s,')} FROM {{x}})",
+    "(SELECT q.* FROM {x} q LEFT JOIN (SELECT id + 1000L AS k FROM t) p ON q.id = k WHERE {c})",
+    "(SELECT q.* FROM t p LEFT JOIN {x} q ON q.id = p.id + 1000L)",
+    "(SELECT q.* FROM t p FULL JOIN {x} q ON q.id = p.id AND q.b)",
+    "(SELECT q.* FROM {x} q LEFT SEMI JOIN (SELECT * FROM {x} WHERE {c}) p ON q.id = p.id + 1000L)",
+    "(SELECT q.* FROM {x} q LEFT ANTI JOIN (SELECT * FROM {x}) p ON q.id = p.id + 1000L)",
+    "(WITH q AS (SELECT * FROM {x}), p AS (SELECT * FROM q WHERE {c}) SELECT * FROM p)",
+    "(WITH q AS (SELECT * FROM {x}) SELECT * FROM q WHERE {c} UNION ALL SELECT * FROM q)",
+    "(WITH q AS (SELECT * FROM {x}) SELECT * FROM q WHERE {c} AND id IN (SELECT id FROM q))",
+    f"(SELECT * FROM {{x}} ORDER BY {COLUMNS} LIMIT 7)",
+    f"(SELECT * EXCEPT (k) FROM (SELECT *, row_number() OVER (ORDER BY {COLUMNS}) AS k FROM {{x}}) WHERE k % 3 > 0)",
+    f"(SELECT {COLUMNS.replace(' i,', ' max(i) AS i,')} FROM {{x}} GROUP BY {COLUMNS.replace(' i,', '')})",
+]
+"""Queries with the columns of `{x}`, which they may filter."""
+
+
+def test_every_row_is_found_through_queries_and_views(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(SEED)
+    filled(both, rng)
+    for number in range(3):
+        view = rng.choice(WRAPPERS).format(x=f"v{number - 1}" if number else "t", c="n > 0")
+        both.session.execute(f"CREATE VIEW v{number} AS SELECT * FROM {view}")
+    conditions = ["id < 30", "id > 1020", "id BETWEEN 20 AND 1010", "id IN (10, 1030)", "id >= 40 AND i > 0", "i > 1010", *CONDITIONS["y"]]
+    found: dict[str, Result] = {}
+    for number in range(30):
+        query = rng.choice(["t", "t", "t", "v2"])
+        for _ in range(rng.choice([1, 2, 3])):
+            query = WRAPPERS[number % len(WRAPPERS)].format(x=query, c=rng.choice(conditions))
+            number = rng.randrange(len(WRAPPERS))
+        text = f"SELECT * FROM {query} WHERE {rng.choice(conditions)}"
+        found[text] = both.session.execute(text)
+    pruned = [text for text, result in found.items() if any(each.read < each.total for each in result.files)]
+    assert len(pruned) > 5, f"seed {SEED}"
+    rows = {text: found[text].fetch() for text in pruned}
+    monkeypatch.setattr(Settings, "can_prune", property(lambda _: False))
+    for text in pruned:
+        assert comparable_rows(rows[text]) == comparable_rows(both.session.execute(text).fetch()), f"seed {SEED}: {text}"
+
+
+def test_conditions_on_queries_prune_the_files_of_their_tables(both: Both) -> None:
+    both.duckdb("CREATE TABLE orders (id INT, day DATE, amount INT)")
+    both.duckdb("CREATE TABLE customers (id INT, name VARCHAR)")
+    both.duckdb("INSERT INTO customers SELECT i, 'c' || i FROM range(20) r (i)")
+    both.duckdb("ALTER TABLE orders SET PARTITIONED BY (day)")
+    both.duckdb("INSERT INTO orders SELECT i, current_date - 10 * (i % 10)::INT, i FROM range(100) r (i)")
+    both.spark("CREATE VIEW staged AS SELECT id AS order_id, day AS order_day, amount FROM orders")
+    both.spark("CREATE VIEW marts AS WITH staged AS (SELECT * FROM staged) SELECT *, amount * 2 AS twice FROM staged")
+    imports = "WITH orders AS (SELECT * FROM lake.main.orders), customers AS (SELECT * FROM lake.main.customers), "
+    joined = "joined AS (SELECT orders.*, name FROM orders LEFT JOIN customers ON orders.id = customers.id) "
+    day = both.rows("SELECT CAST(max(day) - 20 AS VARCHAR) FROM orders", "SELECT CAST(max(day) - 20 AS STRING) FROM orders")[0][0]
+    for query, read in (
+        (f"{imports}{joined}SELECT id FROM joined WHERE day > '{day}'", 2),
+        (f"{imports}{joined}SELECT id FROM joined WHERE day > date_add('{day}', 0)", 2),
+        (f"SELECT id FROM (SELECT * FROM orders) WHERE day > DATE'{day}' + INTERVAL 1 DAY", 2),
+        ("SELECT id FROM orders WHERE day >= current_date - INTERVAL 15 DAYS", 2),
+        (f"SELECT order_id FROM staged WHERE order_day > to_date('{day}')", 2),
+        (f"WITH m AS (SELECT * FROM marts) SELECT order_id FROM m WHERE order_day > '{day}'", 2),
+    ):
+        result = both.session.execute(query)
+        assert (result.files[0].read, result.files[0].total, len(result.fetch())) == (read, 10, 20), query
+    both.spark(f"CREATE TEMPORARY VIEW recent AS SELECT * FROM staged WHERE order_day > '{day}'")
+    assert both.session.execute("SELECT count(*) FROM recent WHERE order_day <= current_date()").fetch() == [(20,)]
+    assert files(both, f"SELECT * FROM recent WHERE order_day <= '{day}'") == ["0 of 10 files"]
+
+
+TIMES = [
+    *("DATE'2024-01-31' + INTERVAL 1 MONTH", "DATE'2024-03-01' - INTERVAL 1 WEEK", "INTERVAL '2' DAYS + DATE'2024-01-31'"),
+    *("DATE'2024-03-01' - 1", "DATE'2024-03-01' - INTERVAL 1 YEAR", "DATE'2024-03-01' + INTERVAL 12 HOURS", "to_date('2024-02-28')"),
+    *("date_sub(DATE'2024-03-01', 1)", "date_add('2024-02-28', 2)", "add_months(DATE'2024-03-31', -1)", "add_months('2024-12-31', 14)"),
+    *("trunc(DATE'2024-05-16', 'QUARTER')", "trunc('2024-05-16', 'MM')", "trunc(DATE'2024-03-03', 'week')"),
+    *("date_trunc('week', TIMESTAMP'2024-03-01 10:00:00')", "date_trunc('YEAR', DATE'2024-03-01')", "date_trunc('DAY', now())"),
+    *("dateadd(DAY, -1, DATE'2024-03-01')", "timestampadd(QUARTER, cast(-1 as int), TIMESTAMP'2024-05-31 00:30:00')"),
+    *("TIMESTAMP_NTZ'2024-02-28 10:00:00' + INTERVAL 1 YEAR", "CAST(TIMESTAMP'2024-02-28 10:00:00' - INTERVAL 11 HOURS AS DATE)"),
+    *("current_date - INTERVAL 1 MONTH", "CAST(now() AS DATE) - 7", "current_timestamp() - INTERVAL 36 HOURS", "curdate()"),
+]
+
+
+def test_times_computed_without_spark_are_those_of_spark(both: Both) -> None:
+    kinds = {"date": "date", "timestamp": "instant", "timestamp_ntz": "wall clock"}
+    texts = ", ".join(f"typeof({each}), CAST({each} AS STRING)" for each in TIMES)
+    both.session.execute("SET TIME ZONE 'UTC'")
+    row = both.session.execute(f"SELECT {texts}").fetch()[0]
+    for text, type_, expected in zip(TIMES, row[::2], row[1::2], strict=True):
+        found = constant(sqlglot.parse_one(text, dialect="spark"), text)
+        assert found is not None, text
+        assert found.kind == kinds[type_], text
+        assert found.value <= expected if found.is_least else found.value == expected, text
+    assert [constant(sqlglot.parse_one(each, dialect="spark"), each).is_least for each in TIMES[-4:]] == [True] * 4
 
 
 def test_two_references_to_a_table_read_their_own_files(both: Both) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.ducklake.format.files import ColumnFilter
 from dbt.adapters.ducklake.format.objects import Column, Table
-from dbt.adapters.ducklake.plan.filters import filters_for_condition, filters_for_reference
+from dbt.adapters.ducklake.plan.conditions import Conditions
+from dbt.adapters.ducklake.plan.filters import filters_for_condition, filters_for_rows
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Reference
@@ -59,15 +62,16 @@ def where(condition: str, *, utc: bool = False) -> list[str]:
     return shown(filters_for_condition(condition, T, "t", Settings("UTC" if utc else "Europe/Berlin")))
 
 
-def lookup(reference: Reference) -> Table | None:
-    return {"t": T, "o": OTHER}.get(reference.name.parts[-1])
+def columns_of(reference: Reference) -> list[str] | None:
+    table = {"t": T, "o": OTHER}.get(reference.name.parts[-1])
+    return None if table is None else [column.name for column in table.columns]
 
 
 def query(text: str, which: int = 0) -> list[str]:
     """Return the filters for the `which`-th reference to t."""
     sql = references(text)
     found = [each for each in sql.references if each.name.parts[-1] == "t"]
-    return shown(filters_for_reference(sql, found[which], T, lookup, Settings()))
+    return shown(filters_for_rows(Conditions(sql, columns_of).on(found[which]), T, Settings()))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +153,16 @@ def test_a_comparison_with_a_constant_is_a_range(condition: str, expected: str) 
         "day = '2024'",
         "day = 20240201",
         "day = '2024-02-30'",
-        "day = date_add(DATE'2024-01-01', 1)",
+        "day = date_add(DATE'2024-01-01', id)",
+        "day = to_date('2024-01-01', 'yyyy-MM-dd')",
+        "day = to_date('2024-13-01')",
+        "day = date_add('2024-01-01 10:00:00', 1)",
+        "day = DATE'2024-01-01' + INTERVAL '1-2' YEAR TO MONTH",
+        "day = DATE'9999-12-31' + INTERVAL 1 DAY",
+        "day = now",
+        "day = last_day(DATE'2024-01-01')",
+        "created >= TIMESTAMP'2024-02-03 00:00:00+02:00' - INTERVAL 1 DAY",
+        "fine >= current_date()",
         "at = '2024-01-01 00:00:00+01:00'",
         "at = TIMESTAMP'2024-01-01 00:00:00 Europe/Berlin'",
         "fine = '2024-02-03 00:00:00'",
@@ -179,6 +192,60 @@ def test_a_comparison_with_a_constant_is_a_range(condition: str, expected: str) 
 )
 def test_an_undecidable_condition_gives_no_filter(condition: str) -> None:
     assert where(condition) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("day >= DATE'2024-01-31' + INTERVAL 1 MONTH", "day: 2024-02-29.."),
+        ("day >= INTERVAL '2' DAYS + DATE'2024-01-31'", "day: 2024-02-02.."),
+        ("day < DATE'2024-03-01' - 1", "day: ..2024-02-28"),
+        ("day >= date_sub(DATE'2024-03-01', 1)", "day: 2024-02-29.."),
+        ("day >= date_add('2024-02-28', 2)", "day: 2024-03-01.."),
+        ("day >= add_months(DATE'2024-03-31', -1)", "day: 2024-02-29.."),
+        ("day = to_date('2024-02-28')", "day: 2024-02-28..2024-02-28"),
+        ("day >= trunc(DATE'2024-05-16', 'QUARTER')", "day: 2024-04-01.."),
+        ("day BETWEEN DATE('2024-02-28') - INTERVAL 1 WEEK AND DATE('2024-02-28')", "day: 2024-02-21..2024-02-28"),
+        ("created >= dateadd(DAY, -1, DATE'2024-03-01')", "created: 2024-02-29 00:00:00+00.."),
+        ("created >= timestampadd(HOUR, cast(-1 as int), TIMESTAMP'2024-03-01 00:30:00')", "created: 2024-02-29 23:30:00+00.."),
+        ("at >= date_trunc('week', TIMESTAMP'2024-03-01 10:00:00')", "at: 2024-02-26 00:00:00.."),
+        ("at >= CAST(DATE'2024-03-01' - 1 AS TIMESTAMP_NTZ)", "at: 2024-02-29 00:00:00.."),
+        ("at < DATE'2024-03-01' + INTERVAL 12 HOURS", "at: ..2024-03-01 11:59:59.999999999"),
+        ("at >= TIMESTAMP_NTZ'2024-02-28 10:00:00' + INTERVAL 1 YEAR", "at: 2025-02-28 10:00:00.."),
+    ],
+)
+def test_dates_are_computed_from_constants(condition: str, expected: str) -> None:
+    assert where(condition, utc=True) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("day >= current_date - INTERVAL 7 DAYS", "day: 2024-03-07.."),
+        ("day > date_sub(current_date(), 7)", "day: 2024-03-08.."),
+        ("day BETWEEN current_date() - 7 AND current_date()", "day: 2024-03-07.."),
+        ("day = curdate()", "day: 2024-03-14.."),
+        ("day < current_date()", "day: .."),
+        ("day >= date_trunc('month', current_timestamp())", "day: 2024-03-01.."),
+        ("day >= CAST(now() AS DATE)", "day: 2024-03-14.."),
+        ("created >= current_timestamp - INTERVAL 36 HOURS", "created: 2024-03-12 12:00:00+00.."),
+        ("created > dateadd(MONTH, -1, now())", "created: 2024-02-14 00:00:00.001+00.."),
+    ],
+)
+def test_the_current_time_is_only_a_lower_bound(condition: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbt.adapters.ducklake.plan.constants._today", lambda: 19798)  # 2024-03-16
+    assert where(condition, utc=True) == [expected.replace("00.001", "00.000001")]
+
+
+def test_a_column_hides_a_function_without_parentheses() -> None:
+    hiding = replace(T, columns=(*T.columns, Column(99, "current_date", "date")))
+    assert shown(filters_for_condition("day >= current_date AND id = 1", hiding, "t", Settings())) == ["id: 1..1"]
+    assert filters_for_condition("t.day >= current_date", T, "t", Settings(), only_qualified=True) == ()
+    assert len(query("SELECT * FROM t JOIN o ON t.id = o.id WHERE day >= current_date")) == 1
+    assert query("SELECT * FROM t, (SELECT name AS current_date FROM t) s WHERE day >= current_date") == []
+    assert query("SELECT * FROM t, unknown WHERE t.day >= current_date") == []
+    assert query("SELECT (SELECT max(id) FROM t WHERE day >= current_date) FROM unknown") == []
+    assert query("SELECT 1 FROM unknown WHERE EXISTS (SELECT 1 FROM t WHERE day >= current_date)") == []
 
 
 def test_each_conjunct_of_a_condition_is_a_filter() -> None:
@@ -216,7 +283,7 @@ def test_the_window_of_a_batch_is_exact_for_every_date_and_timestamp_column() ->
         ("SELECT * FROM t RIGHT JOIN o ON o.id = t.id WHERE t.id IS NULL", []),
         ("SELECT * FROM o ANTI JOIN t ON o.id = t.id WHERE t.id = 1", []),
         ("SELECT * FROM o WHERE EXISTS (SELECT 1 FROM t WHERE t.id = o.id AND day = '2024-01-01')", ["day: 2024-01-01..2024-01-01"]),
-        ("WITH c AS (SELECT * FROM t WHERE ok) SELECT * FROM c WHERE id = 1", ["ok: 1..1"]),
+        ("WITH c AS (SELECT * FROM t WHERE ok) SELECT * FROM c WHERE id = 1", ["ok: 1..1", "id: 1..1"]),
         ("SELECT * FROM t -- D:\\\nWHERE id = 1", []),
         ("SELECT * FROM t -- D:\\\r\nWHERE id = 1", ["id: 1..1"]),
         ("SELECT * FROM o, t WHERE id = 1", []),
@@ -243,6 +310,75 @@ def test_the_window_of_a_batch_is_exact_for_every_date_and_timestamp_column() ->
 )
 def test_only_the_select_that_contains_the_relation_counts(text: str, expected: list[str]) -> None:
     assert query(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("WITH t AS (SELECT * FROM main.t) SELECT * FROM t WHERE id = 1", ["id: 1..1"]),
+        (
+            "WITH a AS (SELECT * FROM t), b AS (SELECT *, upper(name) AS up FROM a WHERE id > 1) SELECT * FROM b WHERE b.ok",
+            ["id: 2..", "ok: 1..1"],
+        ),
+        ("WITH a AS (SELECT * FROM t), b AS (SELECT * FROM o) SELECT * FROM a LEFT JOIN b USING (id) WHERE name = 'x'", ["name: x..x"]),
+        ("WITH a AS (SELECT id AS key FROM t), b AS (SELECT A.KEY AS name FROM a) SELECT * FROM b x WHERE x.name = 1", ["id: 1..1"]),
+        ("WITH a AS (SELECT id FROM t) SELECT * FROM o WHERE EXISTS (SELECT 1 FROM a WHERE a.id = o.id AND a.id > 1)", ["id: 2.."]),
+        ("WITH a AS (SELECT * FROM t), b AS (SELECT note FROM o) SELECT * FROM a, b, b c WHERE id = 1", ["id: 1..1"]),
+        ("WITH a AS (WITH b AS (SELECT * FROM t) SELECT * FROM b) SELECT * FROM a WHERE id = 1", ["id: 1..1"]),
+        ("SELECT * FROM (SELECT DISTINCT id, name FROM ((SELECT * FROM t)) ORDER BY id) WHERE id = 1", ["id: 1..1"]),
+        ("SELECT * FROM (SELECT t.*, note FROM t JOIN o ON t.id = o.id) s WHERE s.name = 'x'", ["name: x..x"]),
+        ("SELECT * FROM (SELECT * EXCEPT (id) FROM t) WHERE name = 'x'", ["name: x..x"]),
+        ("SELECT * FROM o LEFT JOIN (SELECT * FROM t) s ON o.id = s.id WHERE s.name = 'x' AND s.id IS NULL", ["name: x..x"]),
+        ("SELECT * FROM (SELECT t.id AS i FROM o LEFT JOIN t ON o.id = t.id) WHERE i IS NULL", []),
+        ("SELECT * FROM (SELECT t.id AS i FROM t LEFT JOIN o ON o.id = t.id) WHERE i IS NULL", ["id: NULL"]),
+        ("SELECT count(*) FROM (SELECT * FROM t) WHERE id = 1 GROUP BY name LIMIT 3", ["id: 1..1"]),
+        ("SELECT * FROM (SELECT id FROM t WHERE ok UNION ALL SELECT id FROM o) WHERE id = 1", ["ok: 1..1"]),
+    ],
+)
+def test_conditions_on_a_query_are_conditions_on_its_rows(text: str, expected: list[str]) -> None:
+    assert query(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH a AS (SELECT * FROM t) SELECT * FROM a WHERE id = 1 UNION ALL SELECT * FROM a",
+        "WITH a AS (SELECT * FROM t) SELECT * FROM a WHERE id = 1 AND ratio > (SELECT avg(ratio) FROM a)",
+        "WITH a AS (SELECT * FROM t), b AS (SELECT * FROM a) SELECT * FROM b WHERE id = 1 AND EXISTS (SELECT 1 FROM b)",
+        "WITH a AS (SELECT * FROM t) SELECT * FROM a, count_rows(TABLE(a)) WHERE id = 1",
+        "WITH a AS (SELECT * FROM t), A AS (SELECT 1 AS id) SELECT * FROM a WHERE id = 1",
+        "WITH a AS (SELECT * FROM t) SELECT * FROM (WITH a AS (SELECT 1 AS id) SELECT * FROM a) WHERE id = 1",
+        "WITH RECURSIVE a AS (SELECT * FROM t) SELECT * FROM a WHERE id = 1",
+        "WITH a (name, id) AS (SELECT id, name FROM t) SELECT * FROM a WHERE id = 1",
+        "WITH a AS (SELECT id, name FROM t) SELECT * FROM a AS x (name, id) WHERE id = 1",
+        "WITH a AS (SELECT * FROM t LIMIT 3) SELECT * FROM a WHERE id = 1",
+        "SELECT * FROM (SELECT * FROM t LIMIT 3) WHERE id = 1",
+        "SELECT * FROM (SELECT * FROM t LIMIT 3 OFFSET 2) WHERE id = 1",
+        "SELECT * FROM (SELECT *, row_number() OVER (ORDER BY id) AS n FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT id, count(*) FROM t GROUP BY ALL) WHERE id = 1",
+        "SELECT * FROM (SELECT id, max(ratio) OVER w AS r FROM t WINDOW w AS (ORDER BY id)) WHERE id = 1",
+        "SELECT * FROM (SELECT * FROM t QUALIFY rank() OVER (ORDER BY id) = 1) WHERE id = 1",
+        "SELECT * FROM (SELECT * FROM t TABLESAMPLE (10 PERCENT)) WHERE id = 1",
+        "SELECT * FROM (SELECT abs(id) AS id FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT id AS i, name AS id FROM t) WHERE id = 1 AND i = id",
+        "SELECT * FROM (SELECT *, 1 AS id FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT * REPLACE (1 AS id) FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT * EXCEPT (id) FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT name.* FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT t.name.id FROM t) WHERE id = 1",
+        "SELECT * FROM (SELECT * FROM t LATERAL VIEW explode(array(1)) x AS y) WHERE id = 1",
+        "SELECT * FROM (SELECT * FROM t JOIN o ON t.id = o.id) WHERE id = 1",
+        "SELECT * FROM o LEFT JOIN (SELECT * FROM t) s ON o.id = s.id AND s.id = 1",
+        "SELECT * FROM o LEFT JOIN (SELECT * FROM t) s ON o.id = s.id WHERE s.id IS NULL",
+        "SELECT * FROM o ANTI JOIN (SELECT * FROM t) s ON o.id = s.id WHERE id = 1",
+        "SELECT * FROM o WHERE id IN (SELECT id FROM (SELECT * FROM t) s) AND id = 1",
+        "SELECT * FROM o, LATERAL (SELECT * FROM t WHERE t.id = o.id) s WHERE s.id = 1",
+        "SELECT * FROM (SELECT * FROM t ORDER BY id LIMIT 1 UNION ALL SELECT * FROM t) WHERE id = 1",
+        "SELECT name FROM (SELECT name, id FROM t) GROUP BY name HAVING max(id) = 1",
+    ],
+)
+def test_a_query_whose_rows_depend_on_each_other_hides_its_relations(text: str) -> None:
+    assert query(text) == []
 
 
 def test_two_references_to_one_table_have_separate_filters() -> None:

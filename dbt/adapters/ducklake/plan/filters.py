@@ -1,45 +1,26 @@
-"""Derive filters for a relation from the WHERE clauses of a statement, to read only the files that can contain a needed row.
+"""Derive filters for a relation from the conditions on its rows, to read only the files that can contain a needed row.
 
-Only conjuncts of the WHERE of the SELECT whose FROM names the relation count, and only those that compare one of its columns with
-constants. Rows that fail such a conjunct can be dropped before the joins:
-
-- A conjunct that is not true for NULL (every comparison): a joined row with a failing row of the relation fails WHERE. Dropping the
-  failing row can only change other joined rows by replacing it with NULLs in an outer join. Then the column is NULL, so that they
-  fail WHERE as well. So the relation may be on either side of any inner or outer join.
-- A conjunct that is true for NULL (IS NULL) is used only where no outer join can replace the relation's rows by NULLs.
-- WHERE does not apply to the right side of a semi or anti join, and a sample, a pivot or an ASOF or NEAREST join is computed before
-  WHERE: no filters for these.
-
-A column belongs to the relation if it is qualified by its alias, or if the relation is the only one of the SELECT, or if all others
-are known and have no column of that name. Text that sqlglot cannot parse, and conditions of any other form, give no filter: the query
-is then slower but still right.
+Only conditions that compare a column with constants give a filter. Text that sqlglot cannot parse, and conditions of any other form, give
+none: the query is then slower but still right. `conditions` finds the conditions of a query.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ..format.files import ColumnFilter, ColumnRange, Condition
 from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
-from ..sql.tokens import has_continued_comment
-from ..sql.values import Reference, Sql
-from .ranges import Constant, between, comparable, constant, prefixed
+from .conditions import RowCondition, conjuncts
+from .constants import Constant, constant, names_of_time
+from .ranges import between, comparable, prefixed
 from .view import Settings
 
-Lookup = Callable[[Reference], Table | None]
-"""Returns the table of the lake that a reference means, or None."""
-
-_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|CODEGEN|COST|FORMATTED|LOGICAL)\s+)?", re.IGNORECASE)
-_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GT,
     exp.LTE: exp.GTE,
@@ -48,49 +29,23 @@ _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ,
     exp.NullSafeEQ: exp.NullSafeEQ,
 }
-_CHANGING_CLAUSES = ("pivots", "joins", "laterals", "sample", "hints", "partition", "rows_from", "changes")
 _MAX_VALUES = 1000
 """A longer IN list becomes one range."""
 
 
-@dataclass(frozen=True)
-class _Site:
-    """A relation in the FROM of a SELECT."""
-
-    alias: str
-    sources: tuple[tuple[str, int | None], ...]
-    """(alias, offset of its name in the text or None) of every other relation of the SELECT."""
-    nullable: bool
-    """Whether an outer join may replace its rows by NULLs."""
-    conjuncts: tuple[exp.Expr, ...]
-
-
-def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, settings: Settings) -> Condition:
-    """Return the filters that a row of the table must pass for the text to need it; empty if every row may be needed.
+def filters_for_rows(conditions: Iterable[RowCondition], table: Table, settings: Settings) -> Condition:
+    """Return the filters that a row of the table passes if it satisfies conditions of a query.
 
     Args:
-        sql: the text.
-        reference: the reference in the text that names the table.
+        conditions: the conditions on the table's rows.
         table: the table.
-        lookup: finds the tables of the other relations of the SELECT.
         settings: the session's settings.
     """
-    if not settings.can_prune or not _WHERE.search(sql.text):
+    if not settings.can_prune:
         return ()
-    site = _sites(sql.text).get(reference.start)
-    if site is None:
-        return ()
-    others = {each.start: each for each in sql.references}
-
-    def owns_unqualified(name: str) -> bool:
-        for _, start in site.sources:
-            found = lookup(others[start]) if start in others else None
-            if found is None or found.column(name) is not None:
-                return False
-        return True
-
-    found = _filters(site.conjuncts, _Columns(table, site.alias, owns_unqualified), sql.text, settings.zone_is_utc)
-    return tuple(each for each in found if not (each.nulls and site.nullable))
+    columns = _Columns(table, "", only_qualified=False)
+    found = ((each, _filter(each.expression, columns, each.source, settings.zone_is_utc)) for each in conditions)
+    return tuple(filter_ for each, filter_ in found if filter_ is not None and not (filter_.nulls and each.nullable))
 
 
 def filters_for_condition(condition: str, table: Table, alias: str, settings: Settings, *, only_qualified: bool = False) -> Condition:
@@ -105,8 +60,9 @@ def filters_for_condition(condition: str, table: Table, alias: str, settings: Se
     """
     if not settings.can_prune:
         return ()
-    columns = _Columns(table, alias, lambda _: not only_qualified)
-    return _filters(conjuncts(condition), columns, condition, settings.zone_is_utc)
+    columns = _Columns(table, alias, only_qualified)
+    found = (_filter(each, columns, condition, settings.zone_is_utc) for each in conjuncts(condition) if columns.hide_none_of(each))
+    return tuple(each for each in found if each is not None)
 
 
 @dataclass(frozen=True)
@@ -115,7 +71,12 @@ class _Columns:
 
     table: Table
     alias: str
-    owns_unqualified: Callable[[str], bool]
+    only_qualified: bool
+
+    def hide_none_of(self, node: exp.Expr) -> bool:
+        """Whether no column has the name of a function for the current time in an expression."""
+        names = names_of_time(node)
+        return not names or not (self.only_qualified or any(self.table.column(name) for name in names))
 
     def find(self, node: exp.Expr) -> Column | None:
         """Return the column of the table that an expression is, or None."""
@@ -127,12 +88,7 @@ class _Columns:
             return None
         if node.table:
             return column if fold(node.table) == fold(self.alias) else None
-        return column if self.owns_unqualified(node.name) else None
-
-
-def _filters(conditions: Iterable[exp.Expr], columns: _Columns, text: str, utc: bool) -> Condition:
-    found = (_filter(condition, columns, text, utc) for condition in conditions)
-    return tuple(each for each in found if each is not None)
+        return None if self.only_qualified else column
 
 
 def _filter(node: exp.Expr, columns: _Columns, text: str, utc: bool) -> ColumnFilter | None:
@@ -225,83 +181,3 @@ def _like(column: Column, pattern: str, utc: bool) -> ColumnFilter | None:
         return _single(column, prefixed(column, prefix))
     value = Constant("text", pattern)
     return _single(column, between(column, value, value, utc))
-
-
-# -- the text ----------------------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=64)
-def parsed(text: str) -> exp.Expr | None:
-    """Parse a condition or query with sqlglot, cached; return None if it cannot."""
-    # sqlglot rewrites pipes into other scopes, and knows no `${…}`, which Spark replaces
-    if "|>" in text or "${" in text or has_continued_comment(text):
-        return None
-    try:
-        trees = sqlglot.parse(text, dialect="spark")
-    except (SqlglotError, RecursionError):
-        return None
-    return trees[0] if len(trees) == 1 else None
-
-
-@lru_cache(maxsize=64)
-def _sites(text: str) -> dict[int, _Site]:
-    """Return the relations of every SELECT that has a WHERE, by the offset at which their names begin."""
-    explain = _EXPLAIN.match(text)
-    skipped = explain.end() if explain else 0
-    tree = parsed(text[skipped:])
-    found: dict[int, _Site] = {}
-    for select in tree.find_all(exp.Select) if tree is not None else ():
-        where = select.args.get("where")
-        if where is None or any(select.args.get(key) for key in ("sample", "match", "pivots")) or _has_nearest_rows(select):
-            continue
-        found.update(_relations(select, tuple(_conjuncts(where.this)), skipped))
-    return found
-
-
-def _has_nearest_rows(select: exp.Select) -> bool:
-    """Whether an ASOF join chooses the nearest rows; without a row that fails WHERE, it would choose another one."""
-    return any(join.method == "ASOF" for join in select.args.get("joins") or [])
-
-
-def conjuncts(condition: str) -> list[exp.Expr]:
-    """Return the conditions that a condition connects with AND; none if sqlglot cannot parse it."""
-    tree = parsed(condition)
-    return [] if tree is None else _conjuncts(tree)
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    node = node.unnest()
-    return [each for part in node.flatten() for each in _conjuncts(part)] if isinstance(node, exp.And) else [node]
-
-
-def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int) -> Iterable[tuple[int, _Site]]:
-    clause = select.args.get("from_") or select.args.get("from")
-    if clause is None:
-        return
-    joins: list[exp.Join] = select.args.get("joins") or []
-    nodes = [clause.this, *(join.this for join in joins)]
-    if any(each.args.get("pivots") for each in (*nodes, *joins)):
-        return
-    sources = [(fold(node.alias_or_name), _start(node, skipped)) for node in nodes]
-    laterals = [(fold(each.alias_or_name), None) for each in select.args.get("laterals") or []]
-    outer = [join.side for join in joins]
-    for index, (alias, start) in enumerate(sources):
-        join = joins[index - 1] if index else None
-        others = (*sources[:index], *sources[index + 1 :], *laterals)
-        if start is None or alias in {other for other, _ in others}:
-            continue
-        if join is not None and join.kind in ("SEMI", "ANTI"):
-            continue
-        nullable = any(side for side in outer) if index else any(side not in ("", "LEFT") for side in outer)
-        yield start, _Site(alias, others, nullable, conjuncts)
-
-
-def _start(node: exp.Expr, skipped: int) -> int | None:
-    """Return the offset at which the name of a relation begins; None for anything but a name, perhaps with alias and time travel."""
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        return None
-    alias = node.args.get("alias")
-    if (alias is not None and alias.args.get("columns")) or any(node.args.get(key) for key in _CHANGING_CLAUSES):
-        return None
-    start = node.parts[0].meta.get("start")
-    return None if start is None else start + skipped

@@ -14,12 +14,8 @@ These are:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-
-from sqlglot import exp
 
 from ..format.files import ColumnRange
 from ..format.leaf_types import leaf_type
@@ -27,81 +23,13 @@ from ..format.objects import Column
 from ..format.statistics import decimal_text, encode_plain
 from ..format.timestamps import DAY_NANOS, date_text, parse_iso, parse_timestamp
 from ..format.types import INTEGER_DIGITS, decimal_parameters
+from .constants import Constant
 
 _DIGITS = {**INTEGER_DIGITS, "decimal(20,0)": 20}
 """Digits of the decimal to which Spark converts an integer of this Spark type for a comparison."""
 _MAX_DIGITS = 38
 _EXACT = Context(prec=200)
-_NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
-_EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
-_INTEGER_CASTS = {exp.DType.INT: (31, 10), exp.DType.BIGINT: (63, 20)}
-"""Type → (bits of its values, digits of the decimal to which Spark converts it)."""
-_TIMESTAMP_CASTS = {
-    exp.DType.DATE: "date",
-    exp.DType.TIMESTAMP: "instant",
-    exp.DType.TIMESTAMPTZ: "instant",
-    exp.DType.TIMESTAMPLTZ: "instant",
-    exp.DType.TIMESTAMPNTZ: "wall clock",
-}
 _LAST_CHARACTER = 0xD7FE
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A constant. `kind`: number, double, text, boolean, date, instant or wall clock; the last three have an ISO string as their value."""
-
-    kind: str
-    value: Decimal | float | str | bool
-    digits: int = 0
-    """The least number of digits before the decimal point in the type that Spark gives the constant."""
-
-
-def constant(node: exp.Expr, source: str) -> Constant | None:
-    """Return the constant that an expression of `source` certainly is, or None."""
-    node = node.unnest()
-    if isinstance(node, exp.Neg):
-        inner = constant(node.this, source)
-        if inner is None or isinstance(inner.value, str | bool):
-            return None
-        negated = inner.value.copy_negate() if isinstance(inner.value, Decimal) else -inner.value  # `-` rounds to 28 digits
-        return replace(inner, value=negated)
-    if isinstance(node, exp.Boolean):
-        return Constant("boolean", bool(node.this))
-    if isinstance(node, exp.Literal):
-        return _text(node.name, source) if node.is_string else _number(node.name)
-    if isinstance(node, exp.Cast) and not node.args.get("format") and isinstance(node.this, exp.Literal):
-        return _cast(node, source)
-    return None
-
-
-def _cast(node: exp.Cast, source: str) -> Constant | None:
-    if node.this.is_string:
-        kind, text = _TIMESTAMP_CASTS.get(node.to.this), _text(node.this.name, source)
-        if node.to.this == exp.DType.TEXT:
-            return text
-        return None if kind is None or text is None or not _timestamp(text.value) else Constant(kind, text.value)
-    type_, number = _INTEGER_CASTS.get(node.to.this), _number(node.this.name)
-    if type_ is None or number is None or not isinstance(number.value, Decimal) or number.value != number.value.to_integral_value():
-        return None
-    bits, digits = type_
-    return replace(number, digits=digits) if number.value < 2**bits else None
-
-
-def _text(value: str, source: str) -> Constant | None:
-    """Return a string in single quotes without escapes and without `${…}`, which Spark would replace.
-
-    The same word in double quotes may be a column, if the session has `spark.sql.ansi.doubleQuotedIdentifiers`.
-    """
-    plain = not any(character in value for character in "\\'$\0") and f"'{value}'" in source and f'"{value}"' not in source
-    return Constant("text", value) if plain else None
-
-
-def _number(text: str) -> Constant | None:
-    if _NUMBER.fullmatch(text):
-        value = Decimal(text)
-        fitting = [digits for bits, digits in _INTEGER_CASTS.values() if text.isdecimal() and value < 2**bits]
-        return Constant("number", value, fitting[0] if fitting else 0)  # Spark takes fewer digits for a literal, but not everywhere
-    return Constant("double", float(text)) if _EXPONENT.fullmatch(text) else None
 
 
 def comparable(column: Column, constants: Sequence[Constant]) -> bool:
@@ -145,10 +73,11 @@ def between(column: Column, low: Constant | None, high: Constant | None, utc: bo
     Args:
         column: the column.
         low: the lower end, which must be `comparable`; None for no limit.
-        high: the upper end, which must be `comparable`; None for no limit.
+        high: the upper end, which must be `comparable`; None for no limit. A value that depends on the time is no limit either.
         utc: whether the session's time zone is UTC.
         strict: whether the ends are excluded; the range may have them nevertheless.
     """
+    high = None if high is not None and high.is_least else high
     least = None if low is None else _bound(column, low, -1, strict, utc)
     greatest = None if high is None else _bound(column, high, 1, strict, utc)
     if (low is not None and least is None) or (high is not None and greatest is None):

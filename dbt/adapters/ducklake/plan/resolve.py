@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,15 +17,18 @@ from ..sql.references import references
 from ..sql.tokens import QUERY_STARTS, Kind, Token, tokenize
 from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
-from ..translate.view_text import spark_text
+from ..translate.view_text import is_our_text, spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
-from .filters import filters_for_reference
+from .conditions import Conditions, RowCondition
+from .filters import filters_for_rows
 from .names import Found, Names, TemporaryView
 from .scans import ScanPlans
 from .view import LakeView, Settings, Version
 
 MAX_DEPTH = 64
 """How deep views and functions may be nested."""
+MAX_DEPTH_OF_CONDITIONS = 8
+"""How deep in nested views the conditions of their users count. Each use of a view with other conditions is resolved anew."""
 _QUOTED_COLUMN_WARNING = (
     'The query has "{name}" in double quotes, which is a string in Spark\'s SQL, not the column of this name: the rows would have the '
     "string {name!r}. Write `{name}` for the column, or '{name}' for the string. For packages and models that use double quotes, set "
@@ -140,16 +143,17 @@ class _Resolver:
     session: Names
     """The names outside of views and functions."""
     depth: int = 0
-    views: dict[tuple[str, str, str, Version], Bound] = field(default_factory=dict, compare=False)
-    """The queries of the views that are already resolved, by lake, schema, name and version."""
+    views: dict[tuple[str, str, str, Version, tuple[object, ...]], Bound] = field(default_factory=dict, compare=False)
+    """The queries of the views that are already resolved, by lake, schema, name, version and the conditions on their rows."""
 
-    def bind(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
-        """Return the SQL with a value in place of each name of a lake."""
+    def bind(self, sql: Sql, known: tuple[Name, ...] = (), outer: tuple[RowCondition, ...] = ()) -> Bound:
+        """Return the SQL with a value in place of each name of a lake; `outer` are conditions on its rows, if it is the query of a view."""
+        conditions = Conditions(sql, self._column_names, outer)
         shown: dict[Reference, tuple[str, ...]] = {}
         unknown: list[Reference] = []
 
         def relation(reference: Reference) -> BoundRelation | None:
-            found = self._relation(sql, reference, shown)
+            found = self._relation(conditions, reference, shown)
             if found is None and reference.arguments is None:
                 unknown.append(reference)
             return found
@@ -159,29 +163,30 @@ class _Resolver:
         )
         return Bound(pieces, names_spark=bool(unknown))
 
-    def _relation(self, sql: Sql, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:
+    def _relation(self, conditions: Conditions, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:
         """Return the value of a reference; the virtual columns that it shows are added to `shown`."""
         if reference.arguments is not None:
             return self.planning.call(self.names, reference)
         temporary = self.names.temporary_view(reference.name)
         if temporary is not None and reference.at is None:
-            return temporary if isinstance(temporary, BoundRows) else self._temporary(temporary)
+            return temporary if isinstance(temporary, BoundRows) else self._temporary(temporary, conditions.on(reference))
         found = self.names.find(reference.name, reference.at)
         if found is None:
             if reference.at is not None and len(reference.name.parts) == 1:
                 raise NotFoundError("table", str(reference.name), "Only tables of the lake have earlier versions")
             return None
         if isinstance(found.relation, View):
-            return self._view(found, found.relation, str(reference.name))
+            return self._view(found, found.relation, str(reference.name), conditions.on(reference))
         shown[reference] = virtual = virtual_columns(reference.virtual, found.relation)
         if virtual and reference.joined_naturally:
             message = f"NATURAL JOIN would compare the virtual column {virtual[0]} of {reference.name} too"
             raise StatementError(f"{message}; write JOIN … USING with the names of columns")
-        return self._table(sql, reference, found, found.relation, virtual)
+        return self._table(conditions, reference, found, found.relation, virtual)
 
-    def _table(self, sql: Sql, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
+    def _table(self, conditions: Conditions, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
         def needed() -> Condition:
-            return filters_for_reference(sql, reference, table, self._known_table, self.planning.settings())
+            on_rows = conditions.on(reference)
+            return filters_for_rows(on_rows, table, self.planning.settings()) if on_rows else ()
 
         lake, version = found.names.lake, version_of(found.names, found.view)
         plan, filters = self.planning.plans.scan(lake, found.view, version, table, needed)
@@ -189,25 +194,32 @@ class _Resolver:
         pruned_by = filters if plan.pruned_files else ()  # if no file was left out, the rows are those of a scan without filters
         return BoundTable(lake, table.table_id, version, pruned_by, virtual, table, plan, str(reference.name), depends_on)
 
-    def _known_table(self, other: Reference) -> Table | None:
-        """Return the table that another reference in the same SQL means."""
-        if other.arguments is not None or self.names.is_temporary(other.name):
+    def _column_names(self, reference: Reference) -> Collection[str] | None:
+        """Return the names of the columns of the relation that a reference means; None if they are not known."""
+        if reference.arguments is not None or self.names.is_temporary(reference.name):
             return None
-        found = self.names.find(other.name, other.at)
-        return found.relation if found is not None and isinstance(found.relation, Table) else None
+        found = self.names.find(reference.name, reference.at)
+        match found and found.relation:
+            case Table(columns=columns):
+                return [column.name for column in columns]
+            case View() as view:
+                return [column.name for column in view_columns(view)] or None
+        return None
 
-    def _view(self, found: Found, view: View, user_name: str) -> BoundQuery:
-        key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view))
+    def _view(self, found: Found, view: View, user_name: str, conditions: tuple[RowCondition, ...]) -> BoundQuery:
+        renames = view.column_aliases or not is_our_text(view)  # columns of DuckDB's views may have other names than in their text
+        outer = () if renames or self.depth >= MAX_DEPTH_OF_CONDITIONS else conditions
+        key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view), tuple(each.key for each in outer))
         if key not in self.views:
             inner = self._deeper(f"view {user_name}", found.names.in_view(view.schema_name, found.view))
             with _errors_of_view(user_name):
-                self.views[key] = inner.bind(_references(text_of_view(view, found.names.lake, found.view)))
+                self.views[key] = inner.bind(_references(text_of_view(view, found.names.lake, found.view)), outer=outer)
         return BoundQuery(self.views[key], view.column_aliases, user_name, view)
 
-    def _temporary(self, view: TemporaryView) -> BoundQuery:
+    def _temporary(self, view: TemporaryView, conditions: tuple[RowCondition, ...]) -> BoundQuery:
         inner = self._deeper(f"temporary view {view.name}", self.names.in_temporary_view(view))
         with _errors_of_view(view.name):
-            return BoundQuery(inner.bind(view.query), view.columns, view.name)
+            return BoundQuery(inner.bind(view.query, outer=() if view.columns else conditions), view.columns, view.name)
 
     def _function(self, name: Name) -> BoundFunction | str | None:
         if len(name.parts) == 1:

@@ -1,0 +1,387 @@
+"""Find the conditions that a row of a relation must satisfy for a text to need it, from the WHERE clauses of its SELECTs.
+
+A WHERE applies to the relations in the FROM of its SELECT, and to what a subquery, common table expression or view there reads. Rows that
+fail one of its conjuncts can be dropped before the joins:
+
+- A conjunct that is not true for NULL (every comparison): a joined row with a failing row of the relation fails WHERE. Dropping the
+  failing row can only change other joined rows by replacing it with NULLs in an outer join. Then the column is NULL, so that they
+  fail WHERE as well. So the relation may be on either side of any inner or outer join.
+- A conjunct that is true for NULL (IS NULL) counts only where no outer join can replace the relation's rows by NULLs.
+- WHERE does not apply to the right side of a semi or anti join, and a sample, a pivot or an ASOF or NEAREST join is computed before
+  WHERE: no conditions for these.
+
+A condition on the columns of a query is one on its rows before SELECT, if these columns are plain columns, also under other names, and the
+query computes each row alone: without GROUP BY, LIMIT or a window. A common table expression that is used several times needs all rows
+that one of its uses needs, so it has no conditions of its users.
+
+A column belongs to a relation if it is qualified by its alias, or if the relation is the only one of the SELECT, or if all others
+are known and have no column of that name. Text that sqlglot cannot parse, and conditions on other columns, are left out: the query is
+then slower but still right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..format.identifiers import fold
+from ..sql.tokens import has_continued_comment, tokenize
+from ..sql.values import Reference, Sql
+from .constants import names_of_time
+
+ColumnsOf = Callable[[Reference], Collection[str] | None]
+"""Returns the names of the columns of the relation that a reference means; None if they are not known."""
+
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|CODEGEN|COST|FORMATTED|LOGICAL)\s+)?", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
+_CHANGING_CLAUSES = ("pivots", "joins", "laterals", "sample", "hints", "partition", "rows_from", "changes")
+_ROW_BY_ROW = frozenset(("expressions", "from_", "joins", "laterals", "where", "with_", "hint", "distinct", "order", "sort"))
+"""The clauses of a query that computes each row alone."""
+_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Select: ("from_", "joins", "with_"),
+    exp.Subquery: ("this", "with_"),
+    **dict.fromkeys((exp.From, exp.Join, exp.CTE), ("this",)),
+    exp.With: ("expressions",),
+    **dict.fromkeys((exp.Union, exp.Except, exp.Intersect), ("this", "expression", "with_")),
+}
+"""Where a query has other queries whose expressions cannot name its columns."""
+
+
+@dataclass(frozen=True)
+class RowCondition:
+    """A condition that every needed row of a relation satisfies. Its columns are those of the relation, without qualifiers."""
+
+    expression: exp.Expr
+    source: str
+    """The SQL in which the condition is written."""
+    nullable: bool = False
+    """Whether an outer join may replace the relation's rows by NULLs, so that a condition that is true for NULL does not count."""
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """A value that is equal for equal conditions."""
+        return self.expression.sql("spark"), self.source, self.nullable
+
+
+class Conditions:
+    """The conditions on the rows of the relations of one text.
+
+    Args:
+        sql: the text.
+        columns_of: finds the columns of its relations.
+        outer: conditions on the rows of the text itself, if it is the query of a view.
+    """
+
+    def __init__(self, sql: Sql, columns_of: ColumnsOf, outer: tuple[RowCondition, ...] = ()) -> None:
+        self._text = sql.text
+        self._columns_of = columns_of
+        self._outer = outer
+        self._references = {each.start: each for each in sql.references}
+
+    def on(self, reference: Reference) -> tuple[RowCondition, ...]:
+        """Return the conditions on the rows of the relation that a reference names."""
+        if not self._outer and not _WHERE.search(self._text):
+            return ()
+        use = _uses(self._text, frozenset(self._references)).get(reference.start)
+        return () if use is None else tuple(self._on_source(use))
+
+    def _on_source(self, use: _Use) -> Iterator[RowCondition]:
+        """Yield the conditions on the rows of a source, from those on the joined rows of its SELECT."""
+        if not use.source.is_filtered:
+            return
+
+        def renamed(column: exp.Column) -> exp.Expr | None:
+            return exp.column(column.name, quoted=True) if self._owner(use.select, column) is use.source else None
+
+        for condition in self._on_joined_rows(use.select):
+            found = _with_columns(condition.expression, renamed)
+            if found is not None:
+                yield RowCondition(found, condition.source, condition.nullable or use.source.nullable)
+
+    def _on_joined_rows(self, select: _Select) -> Iterator[RowCondition]:
+        """Yield the conditions on the rows that a SELECT joins: its WHERE, and the conditions on its result."""
+        for conjunct in select.conjuncts:
+            if self._has_functions(select, names_of_time(conjunct)):
+                yield RowCondition(conjunct, self._text)
+        if not select.is_row_by_row:
+            return
+        of_result = self._outer if select.is_whole else self._on_source(select.used) if select.used is not None else ()
+        for condition in of_result:
+            found = _with_columns(condition.expression, lambda column: self._output(select, column.name))
+            if found is not None:
+                yield replace(condition, expression=found)
+
+    def _has_functions(self, select: _Select, names: Collection[str]) -> bool:
+        """Whether these names are functions in WHERE, as no relation can have a column of the same name."""
+        hidden = any(self._may_have(source, name) for source in select.sources for name in names)
+        return not names or (select.is_independent and not hidden)
+
+    def _owner(self, select: _Select, column: exp.Column) -> _Source | None:
+        """Return the source of a column of the joined rows."""
+        if not _is_plain(column):
+            return None
+        if column.table:
+            found = [source for source in select.sources if source.alias == fold(column.table)]
+        else:
+            found = [source for source in select.sources if self._may_have(source, column.name)]
+        return found[0] if len(found) == 1 else None
+
+    def _may_have(self, source: _Source, name: str) -> bool:
+        """Whether a source may have a column of this name."""
+        if source.query is not None:
+            return bool(self._outputs(source.query, name))
+        columns = self._columns_of(self._references[source.start]) if source.start in self._references else None
+        return columns is None or fold(name) in map(fold, columns)
+
+    def _output(self, select: _Select, name: str) -> exp.Column | None:
+        """Return the column of the joined rows that a column of the result certainly is."""
+        found = self._outputs(select, name)
+        return found[0] if len(found) == 1 else None
+
+    def _outputs(self, select: _Select, name: str) -> list[exp.Column | None]:
+        """Return what may be the column of this name in the result: columns of the joined rows, and None for any other expression."""
+        found: list[exp.Column | None] = []
+        for each in select.node.expressions:
+            star = each.this if isinstance(each, exp.Column) else each
+            if isinstance(star, exp.Star):
+                found += self._in_star(select, each, star, name)
+            elif isinstance(each, exp.Aliases):
+                found.append(None)
+            elif fold(each.alias_or_name) == fold(name):
+                value = each.unalias().unnest()
+                found.append(value if isinstance(value, exp.Column) and _is_plain(value) else None)
+        return found
+
+    def _in_star(self, select: _Select, each: exp.Expr, star: exp.Star, name: str) -> list[exp.Column | None]:
+        """Return what may be the column of this name in a star."""
+        qualifier = fold(each.table) if isinstance(each, exp.Column) else None
+        sources = [source for source in select.sources if qualifier in (None, source.alias)]
+        excluded = star.args.get("except_") or []
+        changed = any(value for key, value in star.args.items() if key != "except_")
+        if not sources or changed or not all(isinstance(column, exp.Column) for column in excluded):
+            return [None]
+        if fold(name) in {fold(column.name) for column in excluded}:
+            return []
+        return [exp.column(name, source.alias, quoted=True) for source in sources if self._may_have(source, name)]
+
+
+# -- the text ----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Source:
+    """A relation in the FROM of a SELECT."""
+
+    alias: str
+    start: int | None
+    """The offset of its name in the text; None for anything but a name."""
+    nullable: bool
+    """Whether an outer join may replace its rows by NULLs."""
+    is_filtered: bool
+    """Whether rows that fail a conjunct of WHERE can be dropped before the joins."""
+    query: _Select | None = None
+    """The query whose rows it has, if it is a subquery or a common table expression."""
+
+
+@dataclass(eq=False)
+class _Select:
+    """A SELECT of the text."""
+
+    node: exp.Select
+    sources: list[_Source]
+    conjuncts: tuple[exp.Expr, ...]
+    """The conditions that its WHERE connects with AND."""
+    is_row_by_row: bool
+    """Whether a condition on its result can be applied to the joined rows."""
+    is_whole: bool
+    """Whether it is the whole text."""
+    is_independent: bool
+    """Whether its expressions cannot name columns of an enclosing query."""
+    used: _Use | None = None
+    """Where its rows are used, if that is one place."""
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A source, and the SELECT in whose FROM it is."""
+
+    select: _Select
+    source: _Source
+
+
+class _Cte(NamedTuple):
+    """A common table expression: its query, and how often it is named."""
+
+    query: exp.Expr
+    uses: int
+
+
+@lru_cache(maxsize=64)
+def parsed(text: str) -> exp.Expr | None:
+    """Parse a condition or query with sqlglot, cached; return None if it cannot."""
+    # sqlglot rewrites pipes into other scopes, and knows no `${…}`, which Spark replaces
+    if "|>" in text or "${" in text or has_continued_comment(text):
+        return None
+    try:
+        trees = sqlglot.parse(text, dialect="spark")
+    except (SqlglotError, RecursionError):
+        return None
+    return trees[0] if len(trees) == 1 else None
+
+
+def conjuncts(condition: str) -> list[exp.Expr]:
+    """Return the conditions that a condition connects with AND; none if sqlglot cannot parse it."""
+    tree = parsed(condition)
+    return [] if tree is None else _conjuncts(tree)
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    return [each for part in node.flatten() for each in _conjuncts(part)] if isinstance(node, exp.And) else [node]
+
+
+@lru_cache(maxsize=64)
+def _uses(text: str, references: frozenset[int]) -> dict[int, _Use]:
+    """Return where the relations of a text are used, by the offset at which their names begin.
+
+    Args:
+        text: the text.
+        references: the offsets of the names that do not mean common table expressions.
+    """
+    explain = _EXPLAIN.match(text)
+    skipped = explain.end() if explain else 0
+    tree = parsed(text[skipped:])
+    if tree is None:
+        return {}
+    selects = {id(node): _select(node, tree, skipped) for node in tree.find_all(exp.Select)}
+    ctes = _ctes(tree, references, skipped)
+    named_without_from = any(token.word == "TABLE" for token in tokenize(text))
+    found: dict[int, _Use] = {}
+    for select in selects.values():
+        for node, source in zip(_relations(select.node), select.sources, strict=False):
+            use = _Use(select, source)
+            if source.start in references:
+                found[source.start] = use
+            cte = ctes.get(_one_part_name(node)) if source.start is not None and source.start not in references else None
+            source.query = selects.get(id(_subquery(node) if cte is None else cte.query))
+            is_only = cte is None or (cte.uses == 1 and not named_without_from)
+            if source.query is not None and is_only:
+                source.query.used = use
+    return found
+
+
+def _select(node: exp.Select, tree: exp.Expr, skipped: int) -> _Select:
+    where = node.args.get("where")
+    clauses = {key for key, value in node.args.items() if value}
+    windows = any(each.find(exp.Window) for each in node.expressions)
+    row_by_row = clauses <= _ROW_BY_ROW and not windows and not (node.args.get("distinct") and node.args["distinct"].args.get("on"))
+    return _Select(
+        node, _sources(node, skipped), tuple(_conjuncts(where.this)) if where else (), row_by_row, node is tree, _is_independent(node)
+    )
+
+
+def _is_independent(node: exp.Expr) -> bool:
+    """Whether a query is in no expression of another one, whose columns it could name."""
+    while node.parent is not None:
+        if node.arg_key not in _PARTS.get(type(node.parent), ()):
+            return False
+        node = node.parent
+    return True
+
+
+def _relations(select: exp.Select) -> list[exp.Expr]:
+    clause = select.args.get("from_")
+    return [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
+
+
+def _sources(select: exp.Select, skipped: int) -> list[_Source]:
+    """Return the relations in the FROM of a SELECT, and after them those of LATERAL VIEW."""
+    nodes = _relations(select)
+    joins: list[exp.Join] = select.args.get("joins") or []
+    laterals = select.args.get("laterals") or []
+    aliases = [fold(each.alias_or_name) for each in (*nodes, *laterals)]
+    unfiltered = any(select.args.get(key) for key in ("sample", "match", "pivots")) or any(
+        each.args.get("pivots") for each in (*nodes, *joins)
+    )
+    # without a row that fails WHERE, an ASOF join would choose another one
+    unfiltered = unfiltered or any(join.method == "ASOF" for join in joins)
+    found: list[_Source] = []
+    for index, (node, alias) in enumerate(zip((*nodes, *laterals), aliases, strict=True)):
+        join = joins[index - 1] if 0 < index < len(nodes) else None
+        is_filtered = not unfiltered and aliases.count(alias) == 1 and not (join is not None and join.kind in ("SEMI", "ANTI"))
+        nullable = any(each.side not in (("",) if index else ("", "LEFT")) for each in joins)
+        found.append(_Source(alias, _start(node, skipped), nullable, is_filtered))
+    return found
+
+
+def _start(node: exp.Expr, skipped: int) -> int | None:
+    """Return the offset at which the name of a relation begins; None for anything but a name, perhaps with alias and time travel."""
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier) or _names_columns(node):
+        return None
+    start = node.parts[0].meta.get("start")
+    return None if start is None or any(node.args.get(key) for key in _CHANGING_CLAUSES) else start + skipped
+
+
+def _names_columns(node: exp.Expr) -> bool:
+    """Whether the alias of a relation has names for its columns."""
+    alias = node.args.get("alias")
+    return alias is not None and bool(alias.args.get("columns"))
+
+
+def _subquery(node: exp.Expr) -> exp.Expr | None:
+    """Return the query of a subquery in FROM that changes nothing of it."""
+    while (
+        isinstance(node, exp.Subquery)
+        and not _names_columns(node)
+        and {key for key, value in node.args.items() if value} <= {"this", "alias"}
+    ):
+        node = node.this
+    return node if isinstance(node, exp.Select) else None
+
+
+def _ctes(tree: exp.Expr, references: Collection[int], skipped: int) -> dict[str, _Cte]:
+    """Return the common table expressions by folded name, without those with the same name, column names or recursion."""
+    uses = Counter(
+        _one_part_name(node) for node in tree.find_all(exp.Table) if node.parts[0].meta.get("start", -1) + skipped not in references
+    )
+    nodes = list(tree.find_all(exp.CTE))
+    names = Counter(fold(node.alias) for node in nodes)
+    return {
+        name: _Cte(node.this, uses[name])
+        for node in nodes
+        if names[name := fold(node.alias)] == 1 and not _names_columns(node) and not _is_recursive(node)
+    }
+
+
+def _one_part_name(node: exp.Expr) -> str:
+    """Return the folded name of a relation; empty if it has several parts or is no name."""
+    return fold(node.name) if isinstance(node, exp.Table) and len(node.parts) == 1 else ""
+
+
+def _is_recursive(cte: exp.CTE) -> bool:
+    return cte.parent is None or bool(cte.parent.args.get("recursive"))
+
+
+def _is_plain(column: exp.Column) -> bool:
+    return isinstance(column.this, exp.Identifier) and not column.args.get("db") and not column.args.get("catalog")
+
+
+def _with_columns(expression: exp.Expr, column_of: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr | None:
+    """Return an expression with other columns; None if it has no column, or one for which the function returns None."""
+    changed = expression.copy()
+    columns = list(changed.find_all(exp.Column))
+    for column in columns:
+        found = column_of(column)
+        if found is None:
+            return None
+        changed = found if column is changed else changed
+        column.replace(found)
+    return changed if columns else None
