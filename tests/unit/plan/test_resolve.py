@@ -154,6 +154,20 @@ def test_without_rows_values_are_equal_if_the_columns_are(session: Session) -> N
     assert session.bound(text).without_rows() != before.without_rows()
 
 
+def test_no_files_are_looked_up_for_columns_alone(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.write().objects.new_view(session.write().schema("main"), "v", "SELECT * FROM t", dialect="spark")  # type: ignore[arg-type]
+    for low in (0, 10):
+        add_file(session, low, low + 9)
+    session.commit()
+    text = references("select * from v join t using (a) where t.a > 5")
+    expected = resolve(text, session.names, session.planning).without_rows()
+    planned: list[Table] = []
+    monkeypatch.setattr(Transaction, "scan_plan", lambda _, table, **_filters: planned.append(table))
+    found = resolve(text, session.names, session.planning, only_columns=True)
+    assert (found, planned) == (expected, [])
+    assert {each.table_id for each in found.depends_on} == {table_in(session).table_id}
+
+
 def test_stored_types_are_those_of_all_columns_and_fields(session: Session) -> None:
     item = Column(3, "s", "struct", (Column(4, "u", "UUID"),))
     session.write().objects.put_table(replace(table_in(session), columns=(*COLUMNS, item)))

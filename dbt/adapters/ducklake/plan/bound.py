@@ -81,7 +81,15 @@ class BoundTable:
     unneeded: frozenset[str] = frozenset()
     """The names of columns that are NULL in rows of encrypted files, because no one needs their values; see `Bound.without`."""
     columns: tuple[Column, ...] | None = None
-    """The columns of the table, if only they matter; then it has no rows and no version. See `Bound.without_rows`."""
+    """The columns of the table, if only they matter; then it has no rows and no version. See `without_rows`."""
+
+    @classmethod
+    def without_rows(
+        cls, lake: str, table: Table, virtual: tuple[str, ...], user_name: str, depends_on: tuple[RowsRead, ...]
+    ) -> BoundTable:
+        """Return a table of which only the columns matter."""
+        plan = ScanPlan(f"{table.schema_name}.{table.name}", table.columns)
+        return cls(lake, table.table_id, _ANY_VERSION, (), virtual, table, plan, user_name, depends_on, columns=table.columns)
 
     @property
     def reads(self) -> tuple[FilesRead, ...]:
@@ -209,8 +217,7 @@ class Bound:
         """Return the text with tables that have no rows, for its columns alone; the result is the same for all versions of the rows."""
 
         def empty(table: BoundTable) -> BoundTable:
-            plan = ScanPlan(table.plan.name, table.plan.columns)
-            return replace(table, version=_ANY_VERSION, filters=(), plan=plan, columns=table.table.columns)
+            return BoundTable.without_rows(table.lake, table.table, table.virtual, table.user_name, table.depends_on)
 
         return self._with_tables(empty)
 

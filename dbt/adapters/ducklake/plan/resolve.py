@@ -25,6 +25,8 @@ from .names import Found, Names, TemporaryView
 from .scans import ScanPlans
 from .view import LakeView, Settings, Version
 
+ConditionsOn = Callable[[Reference], tuple[RowCondition, ...]]
+"""Returns the conditions on the rows of the relation that a reference names."""
 MAX_DEPTH = 64
 """How deep views and functions may be nested."""
 MAX_DEPTH_OF_CONDITIONS = 8
@@ -53,7 +55,7 @@ class Planning:
     warn: Callable[[str], None] = lambda _message: None
 
 
-def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = ()) -> Bound:
+def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = (), *, only_columns: bool = False) -> Bound:
     """Return the SQL with a value in place of each name of a lake.
 
     Args:
@@ -61,12 +63,13 @@ def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] 
         names: resolves its names.
         planning: settings, scan plans and calls.
         known: relations outside the SQL, whose names may qualify columns in it.
+        only_columns: only the columns of the result matter: tables have no rows, and no files are looked up.
 
     Raises:
         NotFoundError: a name can only mean a relation of a lake, and the lake has none with that name.
         LakeError: a view or function that the SQL uses is broken, or refers to itself.
     """
-    bound = _Resolver(names, planning, names).bind(sql, known)
+    bound = _Resolver(names, planning, names, only_columns).bind(sql, known)
     quoted = _strings_like_columns(sql.text, bound)
     if quoted and planning.usual_literals():
         for name in quoted:
@@ -142,13 +145,15 @@ class _Resolver:
     planning: Planning
     session: Names
     """The names outside of views and functions."""
+    only_columns: bool = False
+    """Whether tables have no rows."""
     depth: int = 0
     views: dict[tuple[str, str, str, Version, tuple[object, ...]], Bound] = field(default_factory=dict, compare=False)
     """The queries of the views that are already resolved, by lake, schema, name, version and the conditions on their rows."""
 
     def bind(self, sql: Sql, known: tuple[Name, ...] = (), outer: tuple[RowCondition, ...] = ()) -> Bound:
         """Return the SQL with a value in place of each name of a lake; `outer` are conditions on its rows, if it is the query of a view."""
-        conditions = Conditions(sql, self._column_names, outer)
+        conditions: ConditionsOn = (lambda _: ()) if self.only_columns else Conditions(sql, self._column_names, outer).on
         shown: dict[Reference, tuple[str, ...]] = {}
         unknown: list[Reference] = []
 
@@ -163,34 +168,36 @@ class _Resolver:
         )
         return Bound(pieces, names_spark=bool(unknown))
 
-    def _relation(self, conditions: Conditions, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:
+    def _relation(self, conditions: ConditionsOn, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:
         """Return the value of a reference; the virtual columns that it shows are added to `shown`."""
         if reference.arguments is not None:
             return self.planning.call(self.names, reference)
         temporary = self.names.temporary_view(reference.name)
         if temporary is not None and reference.at is None:
-            return temporary if isinstance(temporary, BoundRows) else self._temporary(temporary, conditions.on(reference))
+            return temporary if isinstance(temporary, BoundRows) else self._temporary(temporary, conditions(reference))
         found = self.names.find(reference.name, reference.at)
         if found is None:
             if reference.at is not None and len(reference.name.parts) == 1:
                 raise NotFoundError("table", str(reference.name), "Only tables of the lake have earlier versions")
             return None
         if isinstance(found.relation, View):
-            return self._view(found, found.relation, str(reference.name), conditions.on(reference))
+            return self._view(found, found.relation, str(reference.name), conditions(reference))
         shown[reference] = virtual = virtual_columns(reference.virtual, found.relation)
         if virtual and reference.joined_naturally:
             message = f"NATURAL JOIN would compare the virtual column {virtual[0]} of {reference.name} too"
             raise StatementError(f"{message}; write JOIN … USING with the names of columns")
         return self._table(conditions, reference, found, found.relation, virtual)
 
-    def _table(self, conditions: Conditions, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
+    def _table(self, conditions: ConditionsOn, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
         def needed() -> Condition:
-            on_rows = conditions.on(reference)
+            on_rows = conditions(reference)
             return filters_for_rows(on_rows, table, self.planning.settings()) if on_rows else ()
 
         lake, version = found.names.lake, version_of(found.names, found.view)
+        if self.only_columns:
+            return BoundTable.without_rows(lake, table, virtual, str(reference.name), (RowsRead(lake, table.table_id),) * found.is_current)
         plan, filters = self.planning.plans.scan(lake, found.view, version, table, needed)
-        depends_on = (RowsRead(lake, table.table_id, filters),) if found.is_current else ()
+        depends_on = (RowsRead(lake, table.table_id, filters),) * found.is_current
         pruned_by = filters if plan.pruned_files else ()  # if no file was left out, the rows are those of a scan without filters
         return BoundTable(lake, table.table_id, version, pruned_by, virtual, table, plan, str(reference.name), depends_on)
 
@@ -239,7 +246,7 @@ class _Resolver:
                 f"{what} is nested more than {MAX_DEPTH} levels deep, so it probably refers to itself; "
                 "CREATE OR REPLACE it with SQL that does not"
             )
-        return _Resolver(names, self.planning, self.session, self.depth + 1, self.views)
+        return _Resolver(names, self.planning, self.session, self.only_columns, self.depth + 1, self.views)
 
 
 @lru_cache(maxsize=512)

@@ -245,9 +245,9 @@ class Environment:
 
         If only its columns matter, nothing is recorded and tables have no rows.
         """
-        bound = resolve(sql, self.names, self.planning, known)
+        bound = resolve(sql, self.names, self.planning, known, only_columns=only_columns)
         if only_columns:
-            return bound.without_rows()
+            return bound
         self.reads.extend(bound.reads)
         for rows in bound.depends_on:
             self.lakes.contexts[rows.lake]().transaction.record_read(rows.table_id, rows.filters)

@@ -68,7 +68,7 @@ def depends_on_table(env: Environment, name: str, table: Name) -> bool:
     """Whether the rows of a temporary view depend on those of a table of a lake, also through views and functions."""
     target, schema, relation = env.place(table)
     found = target.transaction.find(schema, relation)
-    bound = env.resolve(rows_of(Name((name,))))
+    bound = env.resolve(rows_of(Name((name,))), only_columns=True)
     return isinstance(found, Table) and any(
         rows.lake == target.lake and rows.table_id in (None, found.table_id) for rows in bound.depends_on
     )
