@@ -74,6 +74,7 @@ SMALL_MODULES = {
     "layout_changes": "a part of the adapter class: `impl` would have more than 400 lines",
     "early_start": "`impl` would have more than 400 lines",
     "selection": "`connections` would have more than 400 lines",
+    "spark.files.cache": "keeps contents of files of any kind, and `deletes` reads delete files",
     "spark.files.footer_bounds": "changes the bytes of a footer, and `footers` only what PyArrow has parsed",
     "spark.session.clock_changes": "asks Java for time zones, and `plan_types` Spark for types",
     "spark.session.machine": "reads what the kernel says of processors and memory, and `settings` only the profile",

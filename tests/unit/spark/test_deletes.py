@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pytest
 from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.format.files import SNAPSHOT_ID_COLUMN, DeleteFile, InlinedDeletes, WrittenDeleteFile
 from dbt.adapters.ducklake.spark.arrow.flushed import write_deletes
+from dbt.adapters.ducklake.spark.files import deletes
+from dbt.adapters.ducklake.spark.files.cache import FileCache
 from dbt.adapters.ducklake.spark.files.deletes import positions_table, write_delete_file
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer
@@ -55,6 +58,48 @@ def test_positions_ascend_strictly(tmp_path: Path, positions: list[int]) -> None
 def test_a_missing_delete_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LakeError, match=r"gone\.parquet does not exist"):
         positions_table(DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1))
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the delete files that were read, in order."""
+    found: list[str] = []
+    read = deletes._read
+    monkeypatch.setattr(deletes, "_read", lambda file: (found.append(file.path), read(file))[1])
+    return found
+
+
+def test_a_delete_file_is_read_once_for_all_snapshots(tmp_path: Path, reads: list[str]) -> None:
+    written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
+    found = [positions_table(registered(written, limit)).column("pos").to_pylist() for limit in (4, 2**62, 5, 4)]
+    assert found == [[1], [1, 5, 9], [1, 9], [1]]
+    assert reads == [written.path]
+
+
+def test_a_delete_file_that_was_replaced_or_removed_is_not_remembered(tmp_path: Path, reads: list[str]) -> None:
+    first, second = (write_delete_file("/lake/x.parquet", 7, str(tmp_path), [each]) for each in (1, 5))
+    assert positions_table(registered(first)).column("pos").to_pylist() == [1]
+    Path(second.path).replace(first.path)
+    assert positions_table(registered(first)).column("pos").to_pylist() == [5]
+    assert len(reads) == 2
+    Path(first.path).unlink()
+    with pytest.raises(LakeError, match="does not exist"):
+        positions_table(registered(first))
+
+
+def test_the_least_recently_used_contents_of_files_are_dropped(tmp_path: Path) -> None:
+    reads: list[str] = []
+    cache = FileCache[str](8, len)
+
+    def read(name: str, size: int = 2) -> str:
+        (tmp_path / name).touch(exist_ok=True)
+        os.utime(tmp_path / name, (1, 1))
+        return cache.get(f"{tmp_path}/{name}", None, lambda: (reads.append(name), name * size)[1])
+
+    assert [read(name) for name in "abcdabeadc"] == [2 * name for name in "abcdabeadc"]
+    assert "".join(reads) == "abcdec"
+    assert [read("x", 3), read("x", 3)] == ["xxx", "xxx"]
+    assert "".join(reads) == "abcdecxx", "contents that would take too much of the cache are not kept"
 
 
 def test_a_file_that_is_not_a_delete_file_is_an_error(tmp_path: Path) -> None:

@@ -154,6 +154,8 @@ def test_delete_files(tmp_path: Path) -> None:
 
     assert read(written, 100) == [(1, 7), (5, 7), (8, 9)]
     assert read(written, 8) == [(1, 7), (5, 7)]
+    with pytest.raises(LakeError, match="key"):
+        read(replace(written, encryption_key=write_delete_file("/x", 3, str(tmp_path), [1], encrypted=True).encryption_key), 8)
     redated = with_snapshot(written, 8, 12)
     assert redated.encryption_key not in (None, written.encryption_key)
     assert read(redated, 100) == [(1, 7), (5, 7), (8, 12)]

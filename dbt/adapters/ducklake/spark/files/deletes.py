@@ -33,14 +33,19 @@ from ...format.files import (
 from ...format.objects import Column
 from ...format.paths import delete_file_name, with_separator
 from . import storage
+from .cache import FileCache
 from .encrypted_files import read_columns, write_table
 from .footer_bytes import footer_length, parse_footer, read_footer
 from .physical import THREADS
 
+MAX_CACHED_BYTES = 64 * 1024 * 1024
+"""The maximum size of the positions that this process keeps, which most statements and all snapshots read again."""
 POSITION_BITS = 40
 """The bits of a position in a key; no file has 2^40 rows."""
 _FILE = (Column(DELETE_PATH_FIELD_ID, "file_path", "varchar"), Column(DELETE_POSITION_FIELD_ID, "pos", "int64"), SNAPSHOT_ID)
 _COLUMNS = tuple(zip(_FILE, (pa.string(), pa.int64(), pa.int64()), strict=True))
+
+_READ = FileCache[pa.Table](MAX_CACHED_BYTES, lambda table: int(table.nbytes))
 
 
 def deleted_keys(files: Iterable[tuple[int, DataFile]]) -> pa.Array:
@@ -81,35 +86,40 @@ def positions_table(file: DeleteFile) -> pa.Table:
 
 
 def _positions_of_one(file: DeleteFile) -> pa.Table:
-    files, inner = storage.filesystem(file.path)
     try:
-        if file.format.lower() == "puffin":
-            with files.open_input_file(inner) as source:
-                found = read_deletion_vector(source.read())
-                return pa.table({"pos": pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])})
-        if file.encryption_key is not None:
-            footer = parse_footer(read_footer(file.path, storage.size(file.path), file.encryption_key))
-            wanted = _wanted(footer.schema.to_arrow_schema().names)
-            table = read_columns(file.path, file.encryption_key, dict.fromkeys(wanted, pa.int64()))
-        else:
-            with pq.ParquetFile(inner, filesystem=files) as parquet:
-                wanted = _wanted(parquet.schema_arrow.names)
-                table = parquet.read(columns=wanted).select(wanted)
-                if any(not pa.types.is_int64(kind) for kind in table.schema.types):
-                    raise LakeError("it is not a delete file, because its positions or snapshot ids are not numbers of 64 bits")
+        table = _READ.get(file.path, (file.format.lower(), file.encryption_key), lambda: _read(file))
     except FileNotFoundError as error:
         raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
     except (LakeError, pa.ArrowException, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the file system failed
             raise
         raise DamagedFileError(file.path, str(error)) from error
-    table = table.rename_columns(["pos", *wanted[1:]])
-    if len(wanted) == 2:
+    if table.num_columns == 2:
         since = table.column(1)  # NULL: the snapshot that began the file
         counts = pc.or_kleene(pc.is_null(since), pc.less_equal(since, file.snapshot_limit))
         if not pc.all(counts).as_py():  # without a filter, no entry is copied
             table = table.filter(counts)
     return table
+
+
+def _read(file: DeleteFile) -> pa.Table:
+    """Return all entries of one delete file."""
+    files, inner = storage.filesystem(file.path)
+    if file.format.lower() == "puffin":
+        with files.open_input_file(inner) as source:
+            found = read_deletion_vector(source.read())
+            return pa.table({"pos": pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])})
+    if file.encryption_key is not None:
+        footer = parse_footer(read_footer(file.path, storage.size(file.path), file.encryption_key))
+        wanted = _wanted(footer.schema.to_arrow_schema().names)
+        table = read_columns(file.path, file.encryption_key, dict.fromkeys(wanted, pa.int64()))
+    else:
+        with pq.ParquetFile(inner, filesystem=files) as parquet:
+            wanted = _wanted(parquet.schema_arrow.names)
+            table = parquet.read(columns=wanted).select(wanted)
+            if any(not pa.types.is_int64(kind) for kind in table.schema.types):
+                raise LakeError("it is not a delete file, because its positions or snapshot ids are not numbers of 64 bits")
+    return table.rename_columns(["pos", *wanted[1:]])
 
 
 def _wanted(names: Sequence[str]) -> list[str]:
