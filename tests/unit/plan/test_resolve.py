@@ -168,6 +168,21 @@ def test_no_files_are_looked_up_for_columns_alone(session: Session, monkeypatch:
     assert {each.table_id for each in found.depends_on} == {table_in(session).table_id}
 
 
+def test_inlined_rows_are_kept_once_for_all_filters(session: Session) -> None:
+    for low in (0, 10):
+        add_file(session, low, low + 9)
+    session.write().rows.add_inlined(table_in(session), [(number, "x") for number in range(1000)], ())
+    session.commit()
+    plans = []
+    for number in (3, 13, 4):
+        (table,) = session.bound(f"select * from t where a = {number}").relations
+        assert isinstance(table, BoundTable)
+        plans.append(table.plan)
+    assert [len(plan.files) for plan in plans] == [1, 1, 1]
+    assert len(plans[0].inlined[0].rows) == 1000
+    assert plans[0].inlined is plans[1].inlined is plans[2].inlined
+
+
 def test_stored_types_are_those_of_all_columns_and_fields(session: Session) -> None:
     item = Column(3, "s", "struct", (Column(4, "u", "UUID"),))
     session.write().objects.put_table(replace(table_in(session), columns=(*COLUMNS, item)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..format.files import Condition, ScanPlan
 from ..format.objects import Table
@@ -41,6 +42,8 @@ class ScanPlans:
         filters = needed() if len(any_plan.files) + any_plan.pruned_files > 1 else ()
         if filters not in plans:
             plan = view.scan_plan(table, within=filters)
+            if plan.inlined == any_plan.inlined:  # a concurrent flush may have moved them to a file, so they are read again
+                plan = replace(plan, inlined=any_plan.inlined)
             if len(plans) >= MAX_PLANS:
                 del plans[next(iter(plans))]
             plans[filters] = plan
