@@ -116,6 +116,15 @@ def test_an_error_about_a_damaged_footer_names_the_file(tmp_path: Path, kind: st
         positions_table(DeleteFile(1, file.path, "parquet", 1, file.size_bytes, None, 1, 1))
 
 
+def test_footers_are_kept_with_one_schema_for_all_files_of_a_table(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{number}.parquet", pa.table({"a": [number], "b": [{"c": "x" * number}]})) for number in range(3)]
+    found = physical_schemas("t", [DataFile(1, file.path, 1, file.size_bytes, None, 0, 1) for file in files])
+    assert [field.name for field in found[0]] == ["a", "b"]
+    assert found[0] is found[1] is found[2]
+    Path(files[0].path).unlink()
+    assert physical_schemas("t", [DataFile(1, files[0].path, 1, files[0].size_bytes, None, 0, 1)])[0] is found[0]
+
+
 def test_a_large_footer_is_read_completely(tmp_path: Path) -> None:
     names = [f"column_{i}_{'x' * 100}" for i in range(1000)]
     file = write(tmp_path / "x.parquet", pa.table({name: pa.array([1], pa.int32()) for name in names}))

@@ -22,6 +22,8 @@ from . import storage
 from .footer_bytes import parse_footer, read_footer
 
 THREADS = 8
+MAX_FOOTERS = 200_000
+"""The maximum number of files of which this process keeps the footer: about 400 bytes each, because equal schemas are kept once."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class FileField:
         return sum(child.leaves for child in self.children) if self.children else 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PhysicalFooter:
     """What a scan needs of a file's footer."""
 
@@ -89,9 +91,7 @@ def physical_footers(table: str, files: Sequence[DataFile]) -> list[PhysicalFoot
 
 def _footer(table: str, file: DataFile) -> PhysicalFooter:
     try:
-        if file.encryption_key is not None:
-            return _encrypted_footer(file.path, file.size_bytes, file.encryption_key)
-        return _plain_footer(file.path, file.size_bytes)
+        return _read_footer(file.path, file.size_bytes, file.encryption_key)
     except FileNotFoundError as error:
         raise MissingFileError(
             f"Data file {file.path} of table {table} is missing. Restore it, or roll the table back to a version without it",
@@ -101,24 +101,27 @@ def _footer(table: str, file: DataFile) -> PhysicalFooter:
         raise LakeError(f"Data file {file.path} of table {table} cannot be read: {error}") from error
 
 
-@lru_cache(maxsize=20_000)
-def _plain_footer(path: str, _size_bytes: int) -> PhysicalFooter:
-    """Read the footer of a file. The size is only part of the cache key: a file replaced by another program is read again."""
+@lru_cache(maxsize=MAX_FOOTERS)
+def _read_footer(path: str, size_bytes: int, encryption_key: str | None) -> PhysicalFooter:
+    """Read the footer of a file. The size is a part of the cache key, so a file replaced by another program is read again."""
+    if encryption_key is not None:
+        return _described(parse_footer(read_footer(path, size_bytes, encryption_key)))
     files, inner = storage.filesystem(path)
     with files.open_input_file(inner) as source:
         return _described(pq.ParquetFile(source).metadata)
 
 
-@lru_cache(maxsize=20_000)
-def _encrypted_footer(path: str, size_bytes: int, encryption_key: str) -> PhysicalFooter:
-    return _described(parse_footer(read_footer(path, size_bytes, encryption_key)))
+@lru_cache(maxsize=1000)
+def _shared(fields: tuple[FileField, ...]) -> tuple[FileField, ...]:
+    """Return the first of equal schemas, so that the files of a table share one."""
+    return fields
 
 
 def _described(metadata: pq.FileMetaData) -> PhysicalFooter:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     rows = max((group.num_rows for group in groups), default=0)
     row_bytes = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
-    return PhysicalFooter(schema_of(metadata.schema), rows, row_bytes)
+    return PhysicalFooter(_shared(schema_of(metadata.schema)), rows, row_bytes)
 
 
 def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:
