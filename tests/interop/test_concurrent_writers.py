@@ -151,6 +151,36 @@ def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(
     assert any("was merged, rewritten or expired, and then removed, by concurrent maintenance" in each for each in reported)
 
 
+@pytest.mark.parametrize(
+    ("between", "reason"),
+    [
+        ("USE s", "the current schema, a temporary view or a setting"),
+        ("CREATE TEMPORARY VIEW u AS SELECT 1 AS id", "the current schema, a temporary view or a setting"),
+        ("SET spark.sql.ansi.enabled = false", "the current schema, a temporary view or a setting"),
+        ("CREATE OR REPLACE TABLE main.t AS SELECT 'b' AS v, 2 AS id", "its columns have changed"),
+        ("INSERT INTO main.t VALUES (2)", None),
+    ],
+)
+def test_a_query_runs_again_after_its_files_were_removed_only_if_it_is_the_same(
+    both: Both, other: LakeSession, monkeypatch: pytest.MonkeyPatch, between: str, reason: str | None
+) -> None:
+    monkeypatch.setattr(local, "MAX_ROWS", -1)  # the rows of a small table are read at once
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE SCHEMA s")
+    for table in ("main.t", "s.t"):
+        both.duckdb(f"CREATE TABLE {table} AS SELECT 1 AS id")
+    late = both.session.execute("SELECT * FROM t")
+    (both.session if between.split()[0] in ("USE", "SET") or "VIEW" in between else other).execute(between)
+    both.duckdb("DELETE FROM main.t WHERE id = 1")
+    both.duckdb("CALL ducklake_expire_snapshots('lake', older_than => now())")
+    both.duckdb("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    if reason is None:
+        assert late.fetch() == [(2,)]
+        return
+    with pytest.raises(ConflictError, match=f"then removed, by concurrent maintenance.* did not run again by itself, because {reason}"):
+        late.fetch()
+
+
 def test_a_missing_file_is_not_a_conflict(both: Both) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     both.duckdb("CREATE TABLE t AS SELECT 1 AS id, 'a' AS v")

@@ -62,6 +62,11 @@ class SessionState:
     last_committed: dict[str, int] = field(default_factory=dict)
     """The number of the snapshot that this session committed last, by the name of the lake."""
 
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """What decides, besides the lakes, what a text means: its names and the settings."""
+        return self.lake, self.schema, self.temporary, self.setting_changes
+
     def forget_spark(self) -> None:
         """Forget what a Spark session had, because its process has ended. Temporary views are resolved from their text again."""
         self.registry.clear()

@@ -105,7 +105,7 @@ class LakeSession(TransactionalWork):
                 return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
-                query = _DeferredQuery(statement, result, step, self._journal)
+                query = _DeferredQuery(statement, self._state.meaning, result, step, self._journal)
                 runner = partial(self._discard_rows, query) if _is_query(statement) else None
                 return replace(result, fetcher=partial(self._fetch_rows, query), runner=runner)
             return result if step is None or result.counts is None else observed(result, step.mark_counts_read)
@@ -334,15 +334,12 @@ class LakeSession(TransactionalWork):
         self._compute(query, lambda result: None if result.frame is None else discard(result.frame), not_received)
 
     def _compute(self, query: _DeferredQuery, action: Callable[[Result], T], received: Callable[[Any], Any]) -> T:
-        """Run an action on the rows of a query; it runs again if they cannot be read at the query's snapshot any more."""
+        """Run an action on the rows of a query, at the newest snapshot if they cannot be read at the query's snapshot any more."""
         step = query.step
         is_of_open_transaction = step is not None and query.journal is not None and query.journal is self._journal
 
         def latest() -> T:
             return self._apply(query.result if step is None else step.result, action)
-
-        def again() -> T:
-            return self._apply(self._statement(query.statement), action) if step is None else latest()
 
         with self.job_group(self._description):
             self.spark()
@@ -350,10 +347,25 @@ class LakeSession(TransactionalWork):
                 return self._record_step(latest, received, "the rows of a query could not be computed")[0]
             try:
                 return latest()
-            except ConflictError:
-                if self._journal is not None:
+            except ConflictError as conflict:
+                if self._journal is not None or step is not None:
                     raise
-                return again()
+                return self._apply(self._run_again(query, conflict), action)
+
+    def _run_again(self, query: _DeferredQuery, conflict: ConflictError) -> Result:
+        """Return the result of a query at the newest snapshot; the caller has its columns.
+
+        Raises:
+            ConflictError: the query would mean something else, or has other columns.
+        """
+        if query.meaning != self._state.meaning:
+            reason = "the current schema, a temporary view or a setting of the session has changed"
+        else:
+            result = self._statement(query.statement)
+            if result.columns == query.result.columns:
+                return result
+            reason = "its columns have changed"
+        raise ConflictError(f"{conflict}. The query did not run again by itself, because {reason}") from conflict
 
     def _apply(self, result: Result, action: Callable[[Result], T]) -> T:
         self._require_not_cancelled()
@@ -369,6 +381,8 @@ class _DeferredQuery:
     """A query whose rows may be computed later."""
 
     statement: Statement
+    meaning: tuple[object, ...]
+    """The `SessionState.meaning` of the statement."""
     result: Result
     step: Step | None
     """Its step in the transaction that was open; a replay changes the step's result."""
@@ -378,10 +392,6 @@ class _DeferredQuery:
 
 def _is_query(statement: Statement) -> bool:
     """Whether a statement computes its rows only when they are fetched: a query or EXECUTE IMMEDIATE. Spark runs SET and others at once."""
-    match statement:
-        case Query():
-            return True
-        case PassThrough(text):
-            return Cursor(Source(text.text)).at("EXECUTE", "IMMEDIATE")
-        case _:
-            return False
+    if isinstance(statement, PassThrough):
+        return Cursor(Source(statement.query.text)).at("EXECUTE", "IMMEDIATE")
+    return isinstance(statement, Query)
