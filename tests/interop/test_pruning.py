@@ -114,6 +114,7 @@ WRAPPERS = [
     "(SELECT * FROM {x} WHERE {c})",
     f"(SELECT {COLUMNS.replace('id, i,', 'i AS id, id AS i,')} FROM {{x}})",
     f"(SELECT {COLUMNS.replace(' s,', ' upper(s) AS s,')} FROM {{x}})",
+    f"(SELECT {COLUMNS.replace(' y,', ' CAST(y AS DATE) AS y,').replace(' i,', ' try_cast(i AS INT) i,')} FROM {{x}})",
     "(SELECT q.* FROM {x} q LEFT JOIN (SELECT id + 1000L AS k FROM t) p ON q.id = k WHERE {c})",
     "(SELECT q.* FROM t p LEFT JOIN {x} q ON q.id = p.id + 1000L)",
     "(SELECT q.* FROM t p FULL JOIN {x} q ON q.id = p.id AND q.b)",
@@ -158,7 +159,7 @@ def test_conditions_on_queries_prune_the_files_of_their_tables(both: Both) -> No
     both.duckdb("INSERT INTO customers SELECT i, 'c' || i FROM range(20) r (i)")
     both.duckdb("ALTER TABLE orders SET PARTITIONED BY (day)")
     both.duckdb("INSERT INTO orders SELECT i, current_date - 10 * (i % 10)::INT, i FROM range(100) r (i)")
-    both.spark("CREATE VIEW staged AS SELECT id AS order_id, day AS order_day, amount FROM orders")
+    both.spark("CREATE VIEW staged AS SELECT id AS order_id, CAST(day AS DATE) AS order_day, amount FROM orders")
     both.spark("CREATE VIEW marts AS WITH staged AS (SELECT * FROM staged) SELECT *, amount * 2 AS twice FROM staged")
     imports = "WITH orders AS (SELECT * FROM lake.main.orders), customers AS (SELECT * FROM lake.main.customers), "
     joined = "joined AS (SELECT orders.*, name FROM orders LEFT JOIN customers ON orders.id = customers.id) "

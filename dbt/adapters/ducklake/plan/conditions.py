@@ -10,9 +10,9 @@ fail one of its conjuncts can be dropped before the joins:
 - WHERE does not apply to the right side of a semi or anti join, and a sample, a pivot or an ASOF or NEAREST join is computed before
   WHERE: no conditions for these.
 
-A condition on the columns of a query is one on its rows before SELECT, if these columns are plain columns, also under other names, and the
-query computes each row alone: without GROUP BY, LIMIT or a window. A common table expression that is used several times needs all rows
-that one of its uses needs, so it has no conditions of its users.
+A condition on the columns of a query is one on its rows before SELECT, if these columns are plain or cast columns, also under other
+names, and the query computes each row alone: without GROUP BY, LIMIT or a window. A common table expression that is used several times
+needs all rows that one of its uses needs, so it has no conditions of its users.
 
 A column belongs to a relation if it is qualified by its alias, or if the relation is the only one of the SELECT, or if all others
 are known and have no column of that name. Text that sqlglot cannot parse, and conditions on other columns, are left out: the query is
@@ -141,14 +141,14 @@ class Conditions:
         columns = self._columns_of(self._references[source.start]) if source.start in self._references else None
         return columns is None or fold(name) in map(fold, columns)
 
-    def _output(self, select: _Select, name: str) -> exp.Column | None:
-        """Return the column of the joined rows that a column of the result certainly is."""
+    def _output(self, select: _Select, name: str) -> exp.Expr | None:
+        """Return the plain or cast column of the joined rows that a column of the result certainly is."""
         found = self._outputs(select, name)
         return found[0] if len(found) == 1 else None
 
-    def _outputs(self, select: _Select, name: str) -> list[exp.Column | None]:
+    def _outputs(self, select: _Select, name: str) -> list[exp.Expr | None]:
         """Return what may be the column of this name in the result: columns of the joined rows, and None for any other expression."""
-        found: list[exp.Column | None] = []
+        found: list[exp.Expr | None] = []
         for each in select.node.expressions:
             star = each.this if isinstance(each, exp.Column) else each
             if isinstance(star, exp.Star):
@@ -157,10 +157,10 @@ class Conditions:
                 found.append(None)
             elif fold(each.alias_or_name) == fold(name):
                 value = each.unalias().unnest()
-                found.append(value if isinstance(value, exp.Column) and _is_plain(value) else None)
+                found.append(value if isinstance(uncast(value), exp.Column) else None)
         return found
 
-    def _in_star(self, select: _Select, each: exp.Expr, star: exp.Star, name: str) -> list[exp.Column | None]:
+    def _in_star(self, select: _Select, each: exp.Expr, star: exp.Star, name: str) -> list[exp.Expr | None]:
         """Return what may be the column of this name in a star."""
         qualifier = fold(each.table) if isinstance(each, exp.Column) else None
         sources = [source for source in select.sources if qualifier in (None, source.alias)]
@@ -368,6 +368,13 @@ def _one_part_name(node: exp.Expr) -> str:
 
 def _is_recursive(cte: exp.CTE) -> bool:
     return cte.parent is None or bool(cte.parent.args.get("recursive"))
+
+
+def uncast(node: exp.Expr) -> exp.Expr:
+    """Return the expression in casts and parentheses."""
+    while isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    return node
 
 
 def _is_plain(column: exp.Column) -> bool:

@@ -16,7 +16,8 @@ from ..format.files import ColumnFilter, ColumnRange, Condition
 from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
-from .conditions import RowCondition, conjuncts
+from ..format.types import data_type_of, spark_name
+from .conditions import RowCondition, conjuncts, uncast
 from .constants import Constant, constant, names_of_time
 from .ranges import between, comparable, prefixed
 from .view import Settings
@@ -79,16 +80,25 @@ class _Columns:
         return not names or not (self.only_qualified or any(self.table.column(name) for name in names))
 
     def find(self, node: exp.Expr) -> Column | None:
-        """Return the column of the table that an expression is, or None."""
-        node = node.unnest()
+        """Return the column of the table that an expression is, perhaps cast to its own type, or None."""
+        casts = [cast.to for cast in node.find_all(exp.Cast)]
+        node = uncast(node)
         if not isinstance(node, exp.Column) or node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
             return None
         column = self.table.column(node.name)
         if column is None or column.children:
             return None
+        if not all(_is_type_of(type_, column) for type_ in casts):
+            return None
         if node.table:
             return column if fold(node.table) == fold(self.alias) else None
         return None if self.only_qualified else column
+
+
+def _is_type_of(type_: exp.DataType, column: Column) -> bool:
+    """Whether a type is Spark's type of a column; sqlglot takes VARCHAR(n) for STRING too, so a string is uncertain."""
+    name = type_.sql("spark").replace(" ", "").lower()
+    return name == spark_name(data_type_of(column)) and not type_.is_type("text")
 
 
 def _filter(node: exp.Expr, columns: _Columns, text: str, utc: bool) -> ColumnFilter | None:
