@@ -65,10 +65,13 @@ def test_comments_with_quotes_and_backslashes_are_escaped(macros: Macros) -> Non
     )
 
 
-def test_each_documented_column_gets_its_comment(macros: Macros) -> None:
+def test_each_column_gets_its_description_as_comment_and_loses_it_with_an_empty_one(macros: Macros) -> None:
     documented = {"id": Documented("the key"), "name": Documented("")}
 
-    assert macros.alter_column_comment(TABLE, documented) == "alter table `lake`.`main`.`orders` alter column `id` comment 'the key';"
+    assert macros.alter_column_comment(TABLE, documented) == (
+        "alter table `lake`.`main`.`orders` alter column `id` comment 'the key'; "
+        "alter table `lake`.`main`.`orders` alter column `name` comment null;"
+    )
 
 
 def test_columns_are_added_and_dropped_by_alter_table(macros: Macros) -> None:
