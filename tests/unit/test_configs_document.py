@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import pytest
 import yaml
-from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
+from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig, TestConfig
 
 from dbt.adapters.ducklake.foreign_configs import ACCESS_CONFIGS, IGNORED_CONFIGS, access_refusal, config_warnings
 from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
@@ -30,6 +30,7 @@ HEADINGS = ("Configs", "Another run", "Errors")
 READ = re.compile(r"""\bconfig\.get\(\s*['"](\w+)['"]""")
 BY_FUNCTION = {
     "should_full_refresh()": ["full_refresh"],
+    "should_store_failures()": ["store_failures"],
     "config.persist_relation_docs()": ["persist_docs"],
     "adapter.merge_config_names()": MERGE_CONFIGS,
 }
@@ -40,7 +41,7 @@ OF_SOURCES = {"snapshot_version", "snapshot_time", "external_location", "formatt
 """Configs of sources; adapters cannot declare these in dbt."""
 OF_DBT = {"batch_size", "incremental_predicates", "predicates", "sql_header", "submission_method", "volatility"}
 """Configs that dbt or dbt-spark reads, too, and that dbt declares nowhere."""
-DECLARED_BY_DBT = {field.name for kind in (NodeConfig, SeedConfig, SnapshotConfig) for field in fields(kind)}
+DECLARED_BY_DBT = {field.name for kind in (NodeConfig, SeedConfig, SnapshotConfig, TestConfig) for field in fields(kind)}
 
 
 @cache

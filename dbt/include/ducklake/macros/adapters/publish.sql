@@ -5,11 +5,3 @@
     {% do adapter.publish_run(results) %}
   {% endif %}
 {% endmacro %}
-
-{# dbt's materialization of tests. Its result may decide whether the tested nodes are published. #}
-{% materialization test, adapter='ducklake' %}
-  {% set made = materialization_test_default() %}
-  {% set warnings_fail = flags.WARN_ERROR or flags.WARN_ERROR_OPTIONS.includes('LogTestResult') %}
-  {% do adapter.test_ran(model, load_result('main')['table'], warnings_fail) %}
-  {{ return(made) }}
-{% endmaterialization %}
