@@ -70,9 +70,11 @@ def test_a_unit_test_of_a_selected_model_reads_what_the_model_reads() -> None:
 
 
 def test_the_command_line_decides_for_every_node() -> None:
-    found = plans(PROJECT, SELECTED, Publishing("tested", "warn", on_command_line=True))
+    found = plans(PROJECT, SELECTED, Publishing("tested", "warn", on_command_line={"publish"}))
     assert found["model.now"].tests == {"test.of_now"}
-    check_nodes(PROJECT, SELECTED, Publishing("run", "warn", on_command_line=True))
+    check_nodes(PROJECT, SELECTED, Publishing("run", "warn", on_command_line={"publish"}))
+    given = manifest(node("model.a", publish_on="success"))
+    check_nodes(given, given.nodes, Publishing("run", "always", on_command_line={"publish_on"}))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +97,18 @@ def test_a_config_must_fit_the_command(own: str, command: str, fits: bool) -> No
         check_nodes(given, given.nodes, Publishing(command, "warn"))
 
 
-def test_an_unknown_config_is_refused() -> None:
-    given = manifest(node("model.a", publish="later"))
-    with pytest.raises(DbtRuntimeError, match="must be one of node, tested, run; it is 'later'"):
+@pytest.mark.parametrize("key", ["model.a", "test.a"])
+def test_a_node_cannot_have_its_own_publish_on(key: str) -> None:
+    given = manifest(node(key, publish_on="success"))
+    check_nodes(given, given.nodes, Publishing("tested", "success"))
+    with pytest.raises(DbtRuntimeError, match="`publish_on: success` does not fit this command, whose `publish_on` is warn: a"):
+        check_nodes(given, given.nodes, Publishing("tested", "warn"))
+
+
+@pytest.mark.parametrize(("config", "known"), [("publish", "node, tested, run"), ("publish_on", "warn, success, always")])
+def test_an_unknown_config_is_refused(config: str, known: str) -> None:
+    given = manifest(node("model.a", **{config: "later"}))
+    with pytest.raises(DbtRuntimeError, match=f"The config `{config}` of model.a must be one of {known}; it is 'later'"):
         check_nodes(given, given.nodes, Publishing("tested", "warn"))
 
 

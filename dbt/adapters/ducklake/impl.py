@@ -67,6 +67,7 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     incremental_apply_config_changes: bool | None = None
     unenforced_access: str | None = None
     publish: str | None = None
+    publish_on: str | None = None
 
 
 class DuckLakeAdapter(SeedLoading, ChangeReading, LayoutChanges, LakeOperations):

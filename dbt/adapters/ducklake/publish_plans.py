@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from .errors import ConfigurationError
 from .format.identifiers import fold
-from .publishing import NODE, PUBLISH, RUN, TESTED, Publishing, names
+from .publishing import CHOICES, NODE, RUN, TESTED, Publishing, names
 
 if TYPE_CHECKING:
     from .session.staged_nodes import NodePlan
@@ -25,23 +25,31 @@ def check_nodes(manifest: Any, selected: Collection[str], publishing: Publishing
     Raises:
         DbtRuntimeError: a config contradicts the command, or a run would change several lakes; the message names the nodes.
     """
-    built = [node for node in map(_finder(manifest), selected) if node is not None and _is_built(node)]
-    for node in built:
-        own = _config(node)
-        if own not in (None, *PUBLISH):
-            raise DbtRuntimeError(f"The config `publish` of {node.unique_id} must be one of {', '.join(PUBLISH)}; it is {own!r}")
-    unfit = [] if publishing.on_command_line else [node for node in built if not _fits(_config(node), publishing.publish)]
-    if unfit:
-        raise DbtRuntimeError(
-            f"The config `publish: {_config(unfit[0])}` does not fit this command, whose `publish` is {publishing.publish}: "
-            f"{names(node.name for node in unfit)}. With `publish: tested`, a node can set `publish: node` to wait for no test. "
-            "All else is set for the whole command: in the profile, in the vars of the project, or with --vars"
-        )
+    nodes = [node for node in map(_finder(manifest), selected) if node is not None]
+    for name, known in CHOICES.items():
+        _check_configs(nodes, name, known, publishing)
+    built = [node for node in nodes if _is_built(node)]
     lakes = {fold(node.database): node.database for node in built if getattr(node, "database", None)}
     if publishing.publish == RUN and len(lakes) > 1:
         raise DbtRuntimeError(
             f"With `publish: run`, a command can change one lake, but the selected nodes are in {', '.join(sorted(lakes.values()))}. "
             "Select those of one lake, such as with `--select config.database:<name>`, or set publish: tested or publish: node"
+        )
+
+
+def _check_configs(nodes: Sequence[Any], name: str, known: Sequence[str], publishing: Publishing) -> None:
+    """Require that the config `publish` or `publish_on` of each node has a known value that fits the command."""
+    for node in nodes:
+        own = _configs(node)[name]
+        if own not in (None, *known):
+            raise DbtRuntimeError(f"The config `{name}` of {node.unique_id} must be one of {', '.join(known)}; it is {own!r}")
+    command = getattr(publishing, name)
+    unfit = [] if name in publishing.on_command_line else [node for node in nodes if not _fits(_configs(node)[name], command)]
+    if unfit:
+        raise DbtRuntimeError(
+            f"The config `{name}: {_configs(unfit[0])[name]}` does not fit this command, whose `{name}` is {command}: "
+            f"{names(node.name for node in unfit)}. With `publish: tested`, a node can set `publish: node` to wait for no test. "
+            "All else is set for the whole command: in the profile, in the vars of the project, or with --vars"
         )
 
 
@@ -83,7 +91,7 @@ def plans(manifest: Any, selected: Collection[str], publishing: Publishing) -> d
         if node.resource_type == "test":
             attached = getattr(node, "attached_node", None)
             for owner in [attached] if attached in built else _tables(find, node) & built:
-                if publishing.on_command_line or _config(nodes[owner]) != NODE:
+                if "publish" in publishing.on_command_line or _configs(nodes[owner])["publish"] != NODE:
                     waits_for[owner].add(key)
     return {
         key: NodePlan(frozenset(_ancestors(find, node) & built), frozenset(waits_for.get(key, ())), node.resource_type in _TESTS)
@@ -95,9 +103,10 @@ def _fits(own: str | None, command: str) -> bool:
     return own in (None, command) or (own, command) == (NODE, TESTED)
 
 
-def _config(node: Any) -> str | None:
-    value: str | None = node.config.get("publish") if hasattr(node.config, "get") else None
-    return value
+def _configs(node: Any) -> dict[str, str | None]:
+    """Return the configs of a node that say when it is published."""
+    config = node.config if hasattr(node.config, "get") else {}
+    return {"publish": config.get("publish"), "publish_on": config.get("publish_on")}
 
 
 def _is_built(node: Any) -> bool:

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from .session import Lake
 
 NODE, TESTED, RUN = "node", "tested", "run"
-PUBLISH = (NODE, TESTED, RUN)
-"""The values of `publish`, the default first."""
 SUCCESS, WARN, ALWAYS = "success", "warn", "always"
-PUBLISH_ON = (WARN, SUCCESS, ALWAYS)
-"""The values of `publish_on`, the default first."""
+CHOICES = {"publish": (NODE, TESTED, RUN), "publish_on": (WARN, SUCCESS, ALWAYS)}
+"""The settings and their values, the default first."""
 STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 _FAILED = ("error", "fail", "runtime error", "partial success")
@@ -48,8 +46,8 @@ class Publishing:
 
     publish: str
     publish_on: str
-    on_command_line: bool = False
-    """Whether `--vars` sets `publish`, which then applies to every node."""
+    on_command_line: Collection[str] = ()
+    """Which of the two `--vars` sets, so that it applies to every node."""
 
     @classmethod
     def of(cls, profile: Profile, config: Any = None) -> Publishing:
@@ -63,13 +61,13 @@ class Publishing:
             DbtRuntimeError: a value is unknown; the message lists the known ones.
         """
         given = {}
-        for name, known in (("publish", PUBLISH), ("publish_on", PUBLISH_ON)):
+        for name, known in CHOICES.items():
             value = next((found[name] for found in _variables(config) if name in found), getattr(profile, name))
             if value not in (None, *known):
                 places = "the profile, the vars or the models of dbt_project.yml"
                 raise DbtRuntimeError(f"`{name}` in {places} must be one of {', '.join(known)}; it is {value!r}")
             given[name] = value or known[0]
-        return cls(**given, on_command_line="publish" in next(_variables(config)))
+        return cls(**given, on_command_line=CHOICES.keys() & next(_variables(config)).keys())
 
     def stages(self, config: Any) -> bool:
         """Whether nodes of this command are staged before they are published."""
@@ -152,7 +150,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         lake: the lake whose run is staged.
         config: dbt's runtime configuration.
         results: the results of the nodes.
-        publish_on: see `PUBLISH_ON`.
+        publish_on: see `CHOICES`.
         selected: the ids of the selected nodes.
 
     Returns:
@@ -204,7 +202,7 @@ def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: 
         lake: the lake whose nodes are staged.
         config: dbt's runtime configuration.
         results: the results of the nodes.
-        publish_on: see `PUBLISH_ON`.
+        publish_on: see `CHOICES`.
 
     Returns:
         Lines for the log.
