@@ -26,8 +26,8 @@ from .cursor import CommitOutcome, LakeCursor, LakeHandle
 from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .garbage import importing
 from .provenance import provenance_of
-from .publish_plans import plans, require_hook
-from .publishing import RUN, Publishing, names, publish_run, publish_tested, thresholds_reached
+from .publish_plans import check_nodes, plans, require_hook
+from .publishing import RUN, Publishing, builds_nodes, names, publish_run, publish_tested, thresholds_reached
 from .selection import retried
 
 if TYPE_CHECKING:
@@ -171,12 +171,15 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         Raises:
             FailedToConnectError: the lake cannot be opened; or the command stages its changes, and the manifest lacks the hook that
                 publishes them. The message says what to correct.
+            DbtRuntimeError: see `check_nodes`.
         """
         with self.lock:
             if self._lake is None:
                 with importing():
                     from .session import Lake
 
+                if builds_nodes(self.profile):
+                    check_nodes(self.manifest, self.selected, self.publishing)
                 stages = self.publishing.stages(self.profile)
                 try:
                     if stages:

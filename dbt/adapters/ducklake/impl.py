@@ -31,8 +31,7 @@ from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .operations import LakeOperations
 from .provenance import provenance_of
-from .publish_plans import check_nodes
-from .publishing import NODE, STAGED_COMMANDS
+from .publishing import NODE
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seed_loading import SeedLoading
@@ -145,11 +144,9 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LayoutChanges, LakeOperations)
     def set_relations_cache(
         self, relation_configs: Iterable[Any], clear: bool = False, required_schemas: set[BaseRelation] | None = None
     ) -> None:
-        """List the relations of the project, after checking how its nodes are published, and start Spark if a selected node needs it."""
+        """List the relations of the project, and start Spark if a selected node needs it."""
         nodes = list(relation_configs)
         self._command_lineage()
-        if getattr(getattr(self.config, "args", None), "which", None) in STAGED_COMMANDS:
-            check_nodes(self.connections.manifest, self.connections.selected, self.connections.publishing)
         if nodes_need_spark(self.config, self.connections.selected, nodes):
             self.connections.start_spark()
         super().set_relations_cache(nodes, clear, required_schemas)

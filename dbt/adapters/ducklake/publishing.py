@@ -21,7 +21,7 @@ NODE, TESTED, RUN = "node", "tested", "run"
 SUCCESS, WARN, ALWAYS = "success", "warn", "always"
 CHOICES = {"publish": (NODE, TESTED, RUN), "publish_on": (WARN, SUCCESS, ALWAYS)}
 """The settings and their values, the default first."""
-STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
+_STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 _FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
@@ -71,7 +71,7 @@ class Publishing:
 
     def stages(self, config: Any) -> bool:
         """Whether nodes of this command are staged before they are published."""
-        return self.publish != NODE and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
+        return self.publish != NODE and builds_nodes(config)
 
     def failure(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool = False) -> str | None:
         """Return why the result of a test prevents publishing its node; None if it does not.
@@ -88,6 +88,11 @@ class Publishing:
         if fails or warnings_fail:
             return f"{test['name']} failed"
         return f"{test['name']} warned, and publish_on is success" if self.publish_on == SUCCESS else None
+
+
+def builds_nodes(config: Any) -> bool:
+    """Whether a command is one whose nodes may be staged."""
+    return getattr(getattr(config, "args", None), "which", None) in _STAGED_COMMANDS
 
 
 def _variables(config: Any) -> Iterator[Mapping[str, Any]]:

@@ -156,11 +156,12 @@ class TestNodesAfterTheirTests(PublishedByNode):
         assert sorted(self.published(lake, before)) == ["early", "given", "untested"]
         assert "checked was not published: accepted_values_checked_id__False__1__2__3 warned, and publish_on is success" in log
 
-    def test_a_config_that_contradicts_the_command_is_refused(self, project, lake):
+    @pytest.mark.parametrize("option", ["--populate-cache", "--no-populate-cache"])
+    def test_a_config_that_contradicts_the_command_is_refused(self, project, lake, option):
         before = self.newest(lake)
         Path(project.project_root, "models", "alone.sql").write_text("{{ config(publish='run') }} select 1 as a")
         with pytest.raises(Exception, match="`publish: run` does not fit this command, whose `publish` is tested: alone"):
-            run_dbt(["build"])
+            run_dbt(["build", option])
         assert self.newest(lake) == before
         run_dbt(["build", "--vars", "publish: node", "--select", "alone"])
         Path(project.project_root, "models", "alone.sql").unlink()
