@@ -166,14 +166,20 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LayoutChanges, LakeOperations)
             if node.resource_type in _BUILT:
                 columns = {name: column.to_dict(omit_none=True) for name, column in node.columns.items()}
                 self.check_foreign_configs(node.config.to_dict(omit_none=True), columns)
-            with self.connections.exception_handler("spark_config"):
-                connection.handle.session.use_settings(spark_config(config, self.connections.manifest))
+            self.use_spark_config(config)
         except BaseException as error:
             if getattr(node, "batch", None) is not None:  # dbt would write the error of a batch only to its log
                 logger.error(str(error))
             self.post_model_hook(config, run)  # dbt calls it only if this method returns
             raise
         return run
+
+    @available
+    def use_spark_config(self, config: Mapping[str, Any]) -> str:
+        """Apply the `spark_config` of a node to its session; the materialization of functions calls it."""
+        with self.connections.exception_handler("spark_config"):
+            self.connections.handle().session.use_settings(spark_config(config, self.connections.manifest))
+        return ""
 
     def post_model_hook(self, config: Any, context: Run | None) -> None:
         """Commit what a node has left in its transaction, and send the end of its run, if its start was sent.

@@ -110,6 +110,20 @@ class TestHooks(WithPrice):
         assert project.run_sql("select {schema}.price_for_xlarge(cast(1 as float))", fetch="one") == (2.0,)
 
 
+class TestSparkConfig(WithPrice):
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        settings = {"spark.sql.session.timeZone": "{{ var('zone', 'Asia/Tokyo') }}"}
+        hook = "create or replace table {{ target.schema }}.zones as select current_timezone() as zone"
+        return {"functions": {"test": {"+spark_config": settings, "+pre_hook": hook}}}
+
+    def test_settings_apply_to_the_hooks_of_a_function(self, project):
+        run_dbt(["build"])
+        assert project.run_sql("select zone from {schema}.zones", fetch="all") == [("Asia/Tokyo",)]
+        (result,) = run_dbt(["build", "--vars", "zone: Atlantis"], expect_pass=False)
+        assert "spark_config cannot set spark.sql.session.timeZone" in result.message
+
+
 class TestModelsCallFunctions(WithPrice):
     @pytest.fixture(scope="class")
     def models(self):

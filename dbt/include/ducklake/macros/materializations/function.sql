@@ -1,12 +1,13 @@
 {#
   A function is stored in the lake as Spark's SQL, and every session and later run finds it by its name. DuckDB does not see it, because
-  its macros are another dialect. dbt does not call `pre_model_hook` for functions, so their configs are checked here.
+  its macros are another dialect. dbt does not call `pre_model_hook` for functions, so their configs are checked and applied here.
 #}
 {% materialization function, adapter='ducklake', supported_languages=['sql', 'python', 'javascript'] %}  {#- dbt's names; the others are refused -#}
 
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set target_relation = this.incorporate(type=this.Function) -%}
   {%- do adapter.check_foreign_configs(model.config, model.columns or {}) -%}
+  {%- do adapter.use_spark_config(config) -%}
   {%- if existing_relation is not none and not existing_relation.is_function -%}
     {% do exceptions.relation_wrong_type(existing_relation, 'function') %}
   {%- endif -%}
