@@ -23,7 +23,7 @@ MODELS = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    return write_project(tmp_path, MODELS, {"here": {**LAKE, "threads": 2, "spark": SPARK}}, vars={"publish": "run"})
+    return write_project(tmp_path, MODELS, {"here": {**LAKE, "threads": 2, "spark": SPARK}}, vars={"ducklake_publish": "run"})
 
 
 def build(folder: Path, number: int) -> None:

@@ -111,7 +111,7 @@ class Chain:
         choice = self._chance
         publish = choice.choice(["node", "run", "tested"])
         fault = choice.choice(["none", "none", "none", "node", "test", "writer"])
-        variables = {"publish": publish}
+        variables = {"ducklake_publish": publish}
         if fault in ("node", "test"):
             variables["fails" if fault == "node" else "failing_test"] = choice.choice(NODES)
         more = ["--full-refresh", "--select", choice.choice(NODES)] if choice.random() < 0.08 else []
@@ -124,7 +124,7 @@ class Chain:
             assert succeeded or made == 0, "a run that failed is not visible"
         assert succeeded or fault != "none", "nothing is wrong with this command"
         if not succeeded and choice.random() < 0.5:
-            assert self.dbt("retry", "--vars", f"publish: {publish}"), "the fault is gone"
+            assert self.dbt("retry", "--vars", f"ducklake_publish: {publish}"), "the fault is gone"
             return f"{publish}, {fault}: retried"
         return f"{publish}, {fault}: {'succeeded' if succeeded else 'failed'}"
 
@@ -139,7 +139,7 @@ class Chain:
         """Kill a command at a random time after it has begun to build."""
         publish = self._chance.choice(["node", "run", "tested"])
         print(f"  kill: {publish}", file=sys.stderr)
-        process = start_dbt(self._folder, "build", "--vars", f"publish: {publish}")
+        process = start_dbt(self._folder, "build", "--vars", f"ducklake_publish: {publish}")
         assert process.stdout is not None
         for line in process.stdout:
             if "START" in line and self._chance.random() < 0.4:

@@ -36,11 +36,12 @@ def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[
     [
         ({}, {}, {}, "node"),
         ({"publish": "run"}, {}, {}, "run"),
-        ({"publish": "run"}, {"publish": "node"}, {}, "node"),
-        ({}, {"publish": "node", "shop": {"publish": "run"}}, {}, "run"),
-        ({}, {"shop": {"publish": "run"}}, {"publish": "node"}, "node"),
+        ({"publish": "run"}, {"ducklake_publish": "node"}, {}, "node"),
+        ({}, {"ducklake_publish": "node", "shop": {"ducklake_publish": "run"}}, {}, "run"),
+        ({}, {"shop": {"ducklake_publish": "run"}}, {"ducklake_publish": "node"}, "node"),
         ({"publish": "run"}, {"models": {"shop": {"+publish": "tested", "marts": {"+publish": "node"}}}}, {}, "tested"),
-        ({}, {"publish": "run", "models": {"+publish": "tested"}}, {}, "run"),
+        ({}, {"ducklake_publish": "run", "models": {"+publish": "tested"}}, {}, "run"),
+        ({}, {"publish": "weekly", "shop": {"publish_on": "Monday"}}, {"publish": "now"}, "node"),
         ({"publish": "run"}, {"models": {"shop": {"publish": {"+materialized": "table"}, "publish_on": {"+tags": "t"}}}}, {}, "run"),
         ({}, {"models": {"publish": {"+tags": "t"}, "shop": {"publish": {"+tags": "t"}, "+publish": "tested"}}}, {}, "tested"),
         ({}, {"models": {"shop": {"publish": "tested"}}}, {}, "tested"),
@@ -59,10 +60,9 @@ def test_only_commands_that_build_are_staged(which: str, staged: bool) -> None:
 
 @pytest.mark.parametrize(("name", "known"), [("publish", "node, tested, run"), ("publish_on", "warn, success, always")])
 def test_an_unknown_value_is_refused(name: str, known: str) -> None:
-    given = config({}, {}, {name: "never"})
-    with pytest.raises(
-        DbtRuntimeError, match=f"`{name}` in the profile, the vars or the models of dbt_project.yml must be one of {known}; it is 'never'"
-    ):
+    given = config({}, {}, {f"ducklake_{name}": "never"})
+    places = f"the profile or the models of dbt_project.yml, and the variable `ducklake_{name}`"
+    with pytest.raises(DbtRuntimeError, match=f"`{name}` in {places} must be one of {known}; it is 'never'"):
         Publishing.of(given.credentials, given)
 
 

@@ -75,7 +75,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         secrets: how to reach object stores, see `storage_secrets`.
         author: the author of the snapshots.
         module_paths: folders with Python modules that Python models import.
-        publish: `node`, `tested` or `run`, see `publishing`; a variable of the same name has precedence.
+        publish: `node`, `tested` or `run`, see `publishing`; the variable `ducklake_publish` has precedence.
         publish_on: which results allow to publish: `warn`, `success` or `always`.
         openlineage: where to send events of OpenLineage, see `lineage_sender`; true leaves it to the client's environment.
         target_type: the other adapter, one of `TARGET_TYPES`, for which packages choose their branches and macros.

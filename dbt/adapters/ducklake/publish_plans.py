@@ -9,7 +9,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .errors import ConfigurationError
 from .format.identifiers import fold
-from .publishing import CHOICES, NODE, RUN, TESTED, Publishing, names
+from .publishing import CHOICES, NODE, RUN, TESTED, VARIABLE, Publishing, names
 
 if TYPE_CHECKING:
     from .session.staged_nodes import NodePlan
@@ -49,7 +49,7 @@ def _check_configs(nodes: Sequence[Any], name: str, known: Sequence[str], publis
         raise DbtRuntimeError(
             f"The config `{name}: {_configs(unfit[0])[name]}` does not fit this command, whose `{name}` is {command}: "
             f"{names(node.name for node in unfit)}. With `publish: tested`, a node can set `publish: node` to wait for no test. "
-            "All else is set for the whole command: in the profile, in the vars of the project, or with --vars"
+            f"All else is set for the whole command: in the profile, or by the variable `{VARIABLE}{name}`"
         )
 
 

@@ -21,6 +21,8 @@ NODE, TESTED, RUN = "node", "tested", "run"
 SUCCESS, WARN, ALWAYS = "success", "warn", "always"
 CHOICES = {"publish": (NODE, TESTED, RUN), "publish_on": (WARN, SUCCESS, ALWAYS)}
 """The settings and their values, the default first."""
+VARIABLE = "ducklake_"
+"""What the names of dbt's variables begin with."""
 _STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 _FAILED = ("error", "fail", "runtime error", "partial success")
@@ -51,7 +53,7 @@ class Publishing:
 
     @classmethod
     def of(cls, profile: Profile, config: Any = None) -> Publishing:
-        """Return the settings of `--vars`, else of the project's `vars`, else of `+publish` for all its models, else of the profile.
+        """Return the settings of `--vars`, else of the project's variables, else of `+publish` for all its models, else of the profile.
 
         Args:
             profile: the credentials of the target.
@@ -62,12 +64,12 @@ class Publishing:
         """
         given = {}
         for name, known in CHOICES.items():
-            value = next((found[name] for found in _variables(config) if name in found), getattr(profile, name))
+            value = next((found[name] for found in _settings(config) if name in found), getattr(profile, name))
             if value not in (None, *known):
-                places = "the profile, the vars or the models of dbt_project.yml"
+                places = f"the profile or the models of dbt_project.yml, and the variable `{VARIABLE}{name}`"
                 raise DbtRuntimeError(f"`{name}` in {places} must be one of {', '.join(known)}; it is {value!r}")
             given[name] = value or known[0]
-        return cls(**given, on_command_line=CHOICES.keys() & next(_variables(config)).keys())
+        return cls(**given, on_command_line=CHOICES.keys() & next(_settings(config)).keys())
 
     def stages(self, config: Any) -> bool:
         """Whether nodes of this command are staged before they are published."""
@@ -95,16 +97,21 @@ def builds_nodes(config: Any) -> bool:
     return getattr(getattr(config, "args", None), "which", None) in _STAGED_COMMANDS
 
 
-def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the variables of the command line; then the `vars` of the project and of all projects; then the `models` configs of both."""
-    yield getattr(config, "cli_vars", None) or {}
+def _settings(config: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the settings in the variables of the command line; in those of the project, and of all; in the `models` configs of both."""
+    yield _of_variables(getattr(config, "cli_vars", None) or {})
     project = getattr(config, "project_name", None)
     variables = config.vars.to_dict() if hasattr(config, "vars") else {}
-    yield variables[project] if isinstance(variables.get(project), Mapping) else {}
-    yield variables
+    yield _of_variables(variables[project]) if isinstance(variables.get(project), Mapping) else {}
+    yield _of_variables(variables)
     models = getattr(config, "models", None) or {}
     yield _configs(models[project]) if isinstance(models.get(project), Mapping) else {}
     yield _configs(models)
+
+
+def _of_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings in variables, whose names have a prefix because a project may have its own variable `publish`."""
+    return {name: variables[VARIABLE + name] for name in CHOICES if VARIABLE + name in variables}
 
 
 def _configs(models: Mapping[str, Any]) -> dict[str, Any]:

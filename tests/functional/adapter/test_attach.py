@@ -180,7 +180,7 @@ class TestTwoLakes:
         assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
 
     def test_a_published_run_changes_only_one_lake(self, project):
-        published = ["--vars", "publish: run"]
+        published = ["--vars", "ducklake_publish: run"]
         with pytest.raises(Exception, match="a command can change one lake, but the selected nodes are in lake, other"):
             run_dbt(["build", *published])
         run_dbt(["run", "--select", "there_more", *published])

@@ -356,7 +356,7 @@ class TestAConcurrentWriter:
         position = self.check(project, duckdb)
         with writing(duckdb, first=100) as written:
             for publish in ("node", "run", "node", "run"):
-                run_dbt(["run", "--vars", f"publish: {publish}"])
+                run_dbt(["run", "--vars", f"ducklake_publish: {publish}"])
                 before, position = position, self.check(project, duckdb)
                 assert position > before
         assert len(written) > 10

@@ -198,14 +198,14 @@ class TestFile(WithModels):
 
     def test_with_publish_tested_only_nodes_that_wait_have_no_version(self, project: TestProjInfo, file: Path):
         write_file(SEED + "8,y\n", project.project_root, "seeds", "given.csv")
-        ends = self.ends(self.events(file, "build", "--exclude", "broken+", "--vars", "{publish: tested}"))
+        ends = self.ends(self.events(file, "build", "--exclude", "broken+", "--vars", "{ducklake_publish: tested}"))
         assert facet(ends["copied"], "outputs", "copied", "version") is not None
         assert facet(ends["merged"], "outputs", "merged", "version") is None, "its test has not run yet"
         assert facet(ends["merged"], "outputs", "merged", "schema") is not None
 
     def test_nodes_that_are_published_later_have_no_version(self, project: TestProjInfo, file: Path):
         write_file(SEED + "9,z\n", project.project_root, "seeds", "given.csv")
-        ends = self.ends(self.events(file, "build", "--exclude", "broken+", "--vars", "{publish: run}"))
+        ends = self.ends(self.events(file, "build", "--exclude", "broken+", "--vars", "{ducklake_publish: run}"))
         assert {name_of(event) for event in ends.values()} >= {"given", "copied", "merged", "history"}
         assert facet(ends["copied"], "outputs", "copied", "schema") is not None
         for event in ends.values():

@@ -19,7 +19,7 @@ class TestRetry:
 
     @pytest.fixture(scope="class")
     def project_config_update(self):
-        return {"vars": {"publish": "run"}}
+        return {"vars": {"ducklake_publish": "run"}}
 
     def test_all_batches_are_built_again(self, project, monkeypatch):
         monkeypatch.setenv("BROKEN_BATCH", "true")

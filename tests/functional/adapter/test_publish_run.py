@@ -71,7 +71,7 @@ class TestARun(PublishedAtOnce):
     @pytest.fixture(scope="class")
     def project_config_update(self):
         return {
-            "vars": {"publish": "run"},
+            "vars": {"ducklake_publish": "run"},
             "on-run-end": ["{{ ducklake_checkpoint() }}", "insert into {{ target.schema }}.log values ('end')"],
         }
 
@@ -113,7 +113,7 @@ class TestARun(PublishedAtOnce):
         assert json.loads(published.extra_info or "")["invocation_id"]
 
         before = self.newest(lake)
-        run_dbt(["build", "--vars", "publish: node", "--select", "logged"])
+        run_dbt(["build", "--vars", "ducklake_publish: node", "--select", "logged"])
         assert self.newest(lake) > before
 
     def published(self, lake: LakeCatalog, since: int) -> list[SnapshotRecord]:
@@ -131,13 +131,15 @@ class TestARun(PublishedAtOnce):
     def test_publish_on(self, project, lake):
         before = self.newest(lake)
         write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
-        run_dbt(["build", "--vars", "publish_on: always"], expect_pass=False)
+        run_dbt(["build", "--vars", "ducklake_publish_on: always"], expect_pass=False)
         assert [record.message for record in self.published(lake, before)] == ["dbt build"]
 
     def test_the_rows_of_a_warning_are_kept_if_it_prevents_publishing(self, project, lake, duckdb):
         before = self.newest(lake)
         write_file("id,v\n1,a\n2,b\n9,a\n", project.project_root, "seeds", "given.csv")
-        _, log = run_dbt_and_capture(["build", "--full-refresh", "--store-failures", "--vars", "publish_on: success"], expect_pass=False)
+        _, log = run_dbt_and_capture(
+            ["build", "--full-refresh", "--store-failures", "--vars", "ducklake_publish_on: success"], expect_pass=False
+        )
         assert "nodes warned (accepted_values_merged_id__False__1__2__3), and publish_on is success" in log
         (failures,) = self.published(lake, before)
         assert "rows of failed tests" in (failures.message or "")
@@ -148,7 +150,10 @@ class TestARun(PublishedAtOnce):
 class TestAHookThatFails(OnALake):
     @pytest.fixture(scope="class")
     def project_config_update(self):
-        return {"vars": {"publish": "run"}, "on-run-end": ["insert into {{ target.schema }}.{{ var('log', 'missing') }} values ('end')"]}
+        return {
+            "vars": {"ducklake_publish": "run"},
+            "on-run-end": ["insert into {{ target.schema }}.{{ var('log', 'missing') }} values ('end')"],
+        }
 
     @pytest.fixture(scope="class")
     def models(self):
@@ -175,14 +180,15 @@ class TestAGivenManifest(OnALake):
         before = self.newest(lake)
         places = ["--project-dir", str(project.project_root), "--profiles-dir", str(project.profiles_dir)]
         parsed = dbtRunner().invoke(["parse", *places]).result
-        refused = dbtRunner(manifest=parsed).invoke(["seed", "--vars", f"publish: {publish}", *places])
+        refused = dbtRunner(manifest=parsed).invoke(["seed", "--vars", f"ducklake_publish: {publish}", *places])
         assert not refused.success
         assert "Parse the project again with the target and the vars of this command" in str(refused.exception)
         assert self.newest(lake) == before
 
     def test_one_that_was_parsed_with_the_same_vars_is_used(self, project, lake):
         before = self.newest(lake)
-        options = ["--vars", "publish: run", "--project-dir", str(project.project_root), "--profiles-dir", str(project.profiles_dir)]
+        places = ["--project-dir", str(project.project_root), "--profiles-dir", str(project.profiles_dir)]
+        options = ["--vars", "ducklake_publish: run", *places]
         parsed = dbtRunner().invoke(["parse", *options]).result
         assert dbtRunner(manifest=parsed).invoke(["seed", *options]).success
         assert self.newest(lake) > before

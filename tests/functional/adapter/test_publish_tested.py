@@ -150,7 +150,7 @@ class TestNodesAfterTheirTests(PublishedByNode):
         write_file("id,v\n1,a\n2,b\n9,b\n", project.project_root, "seeds", "given.csv")
         before = self.newest(lake)
         _, log = run_dbt_and_capture(
-            ["build", "--vars", "{publish_on: success, name: checked_2}", "--select", "given", "early", "untested", "checked"],
+            ["build", "--vars", "{ducklake_publish_on: success, name: checked_2}", "--select", "given", "early", "untested", "checked"],
             expect_pass=False,
         )
         assert sorted(self.published(lake, before)) == ["early", "given", "untested"]
@@ -163,7 +163,7 @@ class TestNodesAfterTheirTests(PublishedByNode):
         with pytest.raises(Exception, match="`publish: run` does not fit this command, whose `publish` is tested: alone"):
             run_dbt(["build", option])
         assert self.newest(lake) == before
-        run_dbt(["build", "--vars", "publish: node", "--select", "alone"])
+        run_dbt(["build", "--vars", "ducklake_publish: node", "--select", "alone"])
         Path(project.project_root, "models", "alone.sql").unlink()
 
 
