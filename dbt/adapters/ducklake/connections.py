@@ -16,6 +16,7 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt.flags import get_flags
+from dbt_common.clients.agate_helper import empty_table
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntimeError
 
@@ -46,6 +47,8 @@ HOOKS = "master"
 """The connection for the hooks of a command."""
 AUTOCOMMIT_CONNECTIONS = (HOOKS, "macro_")
 """Prefixes of the names of connections for hooks and operations. dbt never commits on these, so each statement is its own transaction."""
+_PUBLISH = "publish the staged changes"
+"""The statement of the hook at the end of a command."""
 _RUN_AGAIN = "Run the command again; `dbt retry` would not rebuild these nodes"
 
 
@@ -110,6 +113,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         self.manifest: Any = None
         """dbt's manifest, when it is loaded."""
         self._has_opened_nodes = False
+        self._results: Sequence[Any] = ()
         self._retried = retried()
 
     # -- opening and closing ---------------------------------------------------------------------------------------------------
@@ -129,11 +133,19 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """The ids of the nodes and tests that this command runs."""
         return selected_resources.SELECTED_RESOURCES if self._retried is None else self._retried
 
-    def publish_run(self, results: Sequence[Any]) -> None:
-        """Publish the staged changes at the end of the command if the results allow it, and log the outcome.
+    def publishing_statement(self, results: Sequence[Any]) -> str:
+        """Return the statement that publishes the staged changes if the results allow it.
+
+        A hook runs it, so that dbt reports its failure as that of the hook. dbt would take an error while it renders the hook for Ctrl-C.
 
         Args:
             results: dbt's results of the nodes, including tests.
+        """
+        self._results = results
+        return _PUBLISH
+
+    def _publish(self) -> None:
+        """Publish the staged changes at the end of the command if its results allow it, and log the outcome.
 
         Raises:
             DbtRuntimeError: a concurrent writer's change prevents publishing, or a deferred maintenance statement failed.
@@ -141,9 +153,9 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         if self._lake is not None:
             publishing = self.publishing
             if publishing.publish == RUN:
-                lines = publish_run(self._lake, self.profile, results, publishing.publish_on, self.selected)
+                lines = publish_run(self._lake, self.profile, self._results, publishing.publish_on, self.selected)
             else:
-                lines = publish_tested(self._lake, self.profile, results, publishing.publish_on)
+                lines = publish_tested(self._lake, self.profile, self._results, publishing.publish_on)
             for line in lines:
                 logger.info(line)
 
@@ -353,6 +365,9 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
         Without `fetch`, a query still runs, because a hook may call `raise_error` in it.
         """
+        if sql.strip() == _PUBLISH:
+            self._publish()
+            return DuckLakeResponse("PUBLISH"), empty_table()  # type: ignore[no-untyped-call]
         with self.exception_handler(sql), nullcontext() if fetch else self.handle().running_queries():
             response, table = super().execute(sql, auto_begin, fetch, limit)
             if isinstance(response, DuckLakeResponse):

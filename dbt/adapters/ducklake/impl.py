@@ -229,10 +229,9 @@ class DuckLakeAdapter(SeedLoading, ChangeReading, LayoutChanges, LakeOperations)
         return ""
 
     @available
-    def publish_run(self, results: Sequence[Any]) -> str:
-        """Publish what the run has staged if its results allow it; see `publishing.publish_run`."""
-        self.connections.publish_run(results)
-        return ""
+    def publishing_statement(self, results: Sequence[Any]) -> str:
+        """Return the statement that publishes what the command has staged, if its results allow it."""
+        return self.connections.publishing_statement(results)
 
     @available
     def begin_transaction(self, message: str = "", author: str | None = None, extra_info: str | Mapping[str, Any] | None = None) -> str:

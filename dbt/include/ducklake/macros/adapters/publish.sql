@@ -1,7 +1,5 @@
 {# The hook at the end of each run. It is enabled when dbt parses the project, which may be in an earlier command. #}
 {% macro ducklake_publish_run(results) %}
   {% do config(enabled=adapter.publishes_at_end()) %}
-  {% if execute %}
-    {% do adapter.publish_run(results) %}
-  {% endif %}
+  {{ adapter.publishing_statement(results) if execute }}
 {% endmacro %}
