@@ -48,7 +48,12 @@
     {% set arguments = ducklake__incremental_arguments(source_relation, existing_relation, target_relation) %}
     {% do ducklake__apply_layout(target_relation) %}
     {% do ducklake__keep_source_if_configured(ducklake__changes_relation(target_relation) if strategy == 'changes' else source_relation) %}
-    {% set build_sql = strategy_macro(arguments) %}
+    {% if flags.EMPTY and strategy in ('insert_overwrite', 'replace_where', 'microbatch') %}
+      {#- The strategy would only delete rows. The query is checked instead, and nothing is inserted. -#}
+      {% set build_sql = get_incremental_append_sql(arguments) ~ ' where false' %}
+    {% else %}
+      {% set build_sql = strategy_macro(arguments) %}
+    {% endif %}
   {% endif %}
 
   {% call statement('main' if model.language == 'sql' else 'build') -%}
