@@ -52,7 +52,7 @@ def test_the_command_line_overrides_the_project_and_the_project_the_profile(prof
     assert Publishing.of(given.credentials, given).publish == expected
 
 
-@pytest.mark.parametrize(("which", "staged"), [("build", True), ("retry", True), ("run-operation", False), ("docs", False)])
+@pytest.mark.parametrize(("which", "staged"), [("build", True), ("run-operation", False), ("docs", False)])
 def test_only_commands_that_build_are_staged(which: str, staged: bool) -> None:
     given = config({"publish": "run"}, {}, {}, which)
     assert Publishing.of(given.credentials, given).stages(given) is staged

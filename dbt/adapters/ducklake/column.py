@@ -21,7 +21,6 @@ _FLOATS = frozenset({"float", "double"})
 class DuckLakeColumn(Column):
     """A column with its Spark type in `dtype`: `bigint`, `decimal(10,2)`, `struct<a:int>`."""
 
-    nullable: bool = True
     comment: str | None = None
 
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-COMMANDS = ("run", "build", "test", "snapshot", "retry", "show")
+COMMANDS = ("run", "build", "test", "snapshot", "show")
 """The dbt commands that run the queries of nodes. Others start Spark with the first statement that needs it."""
 SELECTIONS = ("select", "models", "exclude", "selector", "resource_types", "exclude_resource_types")
 """The options that select nodes."""

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .format.objects import Relation
     from .session import LakeSession
 
-COMMANDS = ("run", "build", "seed", "snapshot", "retry")
-"""The commands whose nodes have events."""
+COMMANDS = ("run", "build", "seed", "snapshot")
+"""The commands whose nodes have events. A `dbt retry` has the arguments of the command that it repeats."""
 KINDS = ("model", "seed", "snapshot")
 """The kinds of nodes that have events."""
 Key = tuple[str, str, str]

@@ -23,7 +23,7 @@ CHOICES = {"publish": (NODE, TESTED, RUN), "publish_on": (WARN, SUCCESS, ALWAYS)
 """The settings and their values, the default first."""
 VARIABLE = "ducklake_"
 """What the names of dbt's variables begin with."""
-_STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
+_STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 _FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""

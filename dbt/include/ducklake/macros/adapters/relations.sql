@@ -30,10 +30,3 @@
 {% macro ducklake__get_rename_view_sql(relation, new_name) -%}
   alter view {{ relation.render() }} rename to {{ relation.incorporate(path={'identifier': new_name}).render() }}
 {%- endmacro %}
-
-
-{% macro ducklake__truncate_relation(relation) -%}
-  {% call statement('truncate_relation') -%}
-    truncate table {{ relation.render() }}
-  {%- endcall %}
-{%- endmacro %}

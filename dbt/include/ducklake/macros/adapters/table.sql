@@ -80,11 +80,6 @@
 {% endmacro %}
 
 
-{% macro ducklake__make_intermediate_relation(base_relation, suffix) %}
-  {% do return(default__make_temp_relation(base_relation, suffix)) %}
-{% endmacro %}
-
-
 {% macro ducklake__get_replace_table_sql(relation, sql) -%}
   {{ get_create_table_as_sql(False, relation, sql) }}
 {%- endmacro %}

@@ -1,3 +1,0 @@
-{% macro ducklake__date_trunc(datepart, date) -%}
-  date_trunc('{{ datepart }}', {{ date }})
-{%- endmacro %}
