@@ -70,8 +70,8 @@ def test_every_spark_macro_is_overridden_or_correct_for_a_lake(macros: Macros) -
     correct = {
         "alter_column_set_constraints", "alter_table_add_constraints", "array_append", "array_concat", "assert_not_null", "call_dcl_statements",
         "clustered_cols", "comment_clause", "concat", "copy_grants", "current_timestamp", "date", "file_format_clause",
-        "get_columns_in_relation_raw", "get_grant_sql", "get_revoke_sql", "location_clause", "options_clause", "partition_cols",
-        "persist_constraints", "support_multiple_grantees_per_dcl_statement", "tblproperties_clause",
+        "get_columns_in_relation_raw", "get_grant_sql", "get_revoke_sql", "location_clause", "partition_cols",
+        "persist_constraints", "support_multiple_grantees_per_dcl_statement",
     }  # fmt: skip
     inherited = {name.removeprefix("spark__") for name in macros.context if name.startswith("spark__")}
 

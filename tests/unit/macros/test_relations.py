@@ -39,6 +39,14 @@ def test_a_table_stores_the_options_that_its_configs_set(macros: Macros) -> None
     )
 
 
+def test_materializations_for_spark_get_each_option_once(macros: Macros) -> None:
+    """They call these two macros of dbt-spark, one after the other, and must find those of this adapter behind them."""
+    macros.config.update(options={"parquet_compression": "zstd"}, tblproperties={"team": "blue"})
+
+    assert macros.options_clause() == ""
+    assert macros.tblproperties_clause().startswith("tblproperties ('team' = 'blue', 'parquet_compression' = 'zstd', ")
+
+
 def test_a_sql_header_comes_before_the_statement(macros: Macros) -> None:
     macros.config["sql_header"] = "set x = 1;"
 

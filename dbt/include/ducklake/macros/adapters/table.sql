@@ -26,7 +26,7 @@
   {%- endif %}
   {{ ducklake__partitioned_by_clause() }}
   {{ ducklake__sorted_by_clause() }}
-  {{ options_clause() }}
+  {{ tblproperties_clause() }}
   as
   {{ compiled_code }}
 {%- endmacro %}
@@ -49,13 +49,18 @@
   The config `tblproperties` or `options`: options of the lake are set for the table, other properties are stored with it. Another property
   lists the parts of the layout that configs have set.
 #}
-{% macro options_clause() -%}
+{% macro ducklake__tblproperties_clause() -%}
   {%- set given = ducklake__configured_layout().with_record -%}
   {%- if given %}tblproperties (
     {%- for key, value in given.items() -%}
       '{{ dbt.escape_single_quotes(key | string) }}' = '{{ dbt.escape_single_quotes(value | string) }}'{{ ', ' if not loop.last }}
     {%- endfor -%}
   ){% endif -%}
+{%- endmacro %}
+
+
+{# dbt-spark's clause of the config `options`, which is in the clause above. #}
+{% macro ducklake__options_clause() -%}
 {%- endmacro %}
 
 
