@@ -10,14 +10,16 @@
 
 {#
   Only current versions match. A row that was deleted and is back with the same `updated_at` has the `dbt_scd_id` of its closed version, and
-  is inserted nevertheless. Its `updated_at` is before the record of its deletion, which therefore ends now.
+  is inserted nevertheless. Its `updated_at` is before the record of its deletion, which therefore ends now. A new version may have the
+  `dbt_scd_id` of the one that ends: if `updated_at` is the same, or if the key is NULL, so that dbt takes the row for a deleted and a new one.
 #}
 {% macro ducklake__snapshot_merge_sql(target, source, insert_cols) -%}
   {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
   {%- set valid_to = 'DBT_INTERNAL_DEST.' ~ names.dbt_valid_to -%}
   {%- set current = config.get('dbt_valid_to_current') -%}
   {%- set end = 'DBT_INTERNAL_SOURCE.' ~ names.dbt_valid_to -%}
-  {%- if adapter.get_hard_deletes_behavior(config) == 'new_record' -%}
+  {%- set hard_deletes = adapter.get_hard_deletes_behavior(config) -%}
+  {%- if hard_deletes == 'new_record' -%}
     {%- set end = 'if(' ~ end ~ ' < DBT_INTERNAL_DEST.' ~ names.dbt_valid_from ~ ', ' ~ snapshot_get_time() ~ ', ' ~ end ~ ')' -%}
   {%- endif %}
 
@@ -25,6 +27,9 @@
   using {{ source }} as DBT_INTERNAL_SOURCE
   on DBT_INTERNAL_SOURCE.{{ names.dbt_scd_id }} = DBT_INTERNAL_DEST.{{ names.dbt_scd_id }}
     and ({{ valid_to }} is null{{ ' or ' ~ valid_to ~ ' = ' ~ current if current }})
+    {%- if hard_deletes != 'ignore' or config.get('strategy') == 'check' %}
+    and DBT_INTERNAL_SOURCE.dbt_change_type <> 'insert'
+    {%- endif %}
   when matched
     and DBT_INTERNAL_SOURCE.dbt_change_type in ('update', 'delete')
   then update set {{ names.dbt_valid_to }} = {{ end }}

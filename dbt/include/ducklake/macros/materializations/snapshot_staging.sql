@@ -80,7 +80,7 @@
   {%- set new_record = strategy.hard_deletes == 'new_record' -%}
   {%- set is_deleted = 'snapshotted_data.' ~ names.dbt_is_deleted ~ " = 'True'" -%}
   {%- set changed = '(' ~ strategy.row_changed ~ (' or ' ~ is_deleted if new_record) ~ ')' -%}
-  {%- set is_missing = 'dbt_in_snapshot and ' ~ unique_key_is_null(strategy.unique_key, 'source_data') -%}
+  {%- set is_missing = 'dbt_in_snapshot and dbt_in_source is null' -%}
   {%- if adapter.leaves_out_rows() -%}
     {%- set is_missing = 'false' -%}
   {%- elif new_record -%}
@@ -89,7 +89,7 @@
     {%- set is_missing = is_missing ~ ' and not (' ~ is_deleted ~ ' and ' ~ valid_to ~ (' = ' ~ current if current else ' is null') ~ ')' -%}
   {%- endif -%}
   array_compact(array(
-    if(dbt_in_source and ({{ unique_key_is_null(strategy.unique_key, 'snapshotted_data') }} or {{ changed }}), 'insert', null),
+    if(dbt_in_source and (dbt_in_snapshot is null or {{ changed }}), 'insert', null),
     if(dbt_in_source and dbt_in_snapshot and {{ changed }}, 'update', null)
     {%- if new_record or strategy.hard_deletes == 'invalidate' %},
     if({{ is_missing }}, 'delete', null)
