@@ -57,7 +57,8 @@ def documented(*pages: Path) -> list[str]:
 def read(*files: Path) -> set[str]:
     """Return the configs that files read; without files, those that macros and adapter read."""
     macros = "".join(map(text, files or sorted(MACROS.rglob("*.sql"))))
-    adapter = "" if files else "".join(map(text, sorted((ROOT / "dbt/adapters/ducklake").glob("*.py"))))
+    python = ROOT / "dbt/adapters/ducklake"
+    adapter = "" if files else "".join(map(text, sorted([*python.glob("*.py"), *python.glob("publishing/*.py")])))
     found = {RENAMED.get(name, name) for name in READ.findall(macros + adapter) if not name.startswith("__dbt_internal")}
     return found | {name for call, names in BY_FUNCTION.items() if call in macros for name in names}
 

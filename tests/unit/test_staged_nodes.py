@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import DeleteFile
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.row_changes import stage_deletes
-from dbt.adapters.ducklake.publishing import publish_tested
+from dbt.adapters.ducklake.publishing.results import publish_tested
 from dbt.adapters.ducklake.session import Lake, LakeSession
 from dbt.adapters.ducklake.session.staged_nodes import NodePlan
 from dbt.adapters.ducklake.spark.files.deletes import positions_table

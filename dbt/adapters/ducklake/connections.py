@@ -27,8 +27,9 @@ from .cursor import CommitOutcome, LakeCursor, LakeHandle
 from .errors import CancelledError, ConfigurationError, DuckLakeError
 from .garbage import importing
 from .provenance import provenance_of
-from .publish_plans import check_nodes, plans, require_hook
-from .publishing import RUN, Publishing, builds_nodes, names, publish_run, publish_tested, thresholds_reached
+from .publishing.plans import check_nodes, plans, require_hook
+from .publishing.results import names, publish_run, publish_tested, thresholds_reached
+from .publishing.settings import RUN, Publishing, builds_nodes
 from .selection import retried
 
 if TYPE_CHECKING:

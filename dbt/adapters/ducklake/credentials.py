@@ -20,7 +20,7 @@ from .catalog.store.redaction import HIDDEN
 from .catalog.store.settings import CatalogSettings
 from .errors import ConfigurationError
 from .lineage_sender import LineageSettings, redacted_settings
-from .publishing import Publishing
+from .publishing.settings import Publishing
 from .spark.session.s3_secrets import S3Secret, with_storage
 from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings

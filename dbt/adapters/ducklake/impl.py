@@ -31,7 +31,7 @@ from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .operations import LakeOperations
 from .provenance import provenance_of
-from .publishing import NODE
+from .publishing.settings import NODE
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seed_loading import SeedLoading

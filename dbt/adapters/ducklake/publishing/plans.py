@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .errors import ConfigurationError
-from .format.identifiers import fold
-from .publishing import CHOICES, NODE, RUN, TESTED, VARIABLE, Publishing, names
+from ..errors import ConfigurationError
+from ..format.identifiers import fold
+from .results import names
+from .settings import CHOICES, NODE, RUN, TESTED, VARIABLE, Publishing
 
 if TYPE_CHECKING:
-    from .session.staged_nodes import NodePlan
+    from ..session.staged_nodes import NodePlan
 
 _TESTS = ("test", "unit_test")
 _HOOK = "operation.dbt_ducklake.dbt_ducklake-on-run-end-"
@@ -79,7 +80,7 @@ def plans(manifest: Any, selected: Collection[str], publishing: Publishing) -> d
         selected: the ids of the selected nodes.
         publishing: the settings of the command.
     """
-    from .session.staged_nodes import NodePlan
+    from ..session.staged_nodes import NodePlan
 
     find = _finder(manifest)
     chosen = set(selected)

@@ -14,9 +14,10 @@ import pytest
 from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake import publishing
 from dbt.adapters.ducklake.errors import StatementError
-from dbt.adapters.ducklake.publishing import Publishing, obstacle, publish_run, thresholds_reached
+from dbt.adapters.ducklake.publishing import results as results_module
+from dbt.adapters.ducklake.publishing.results import obstacle, publish_run, thresholds_reached
+from dbt.adapters.ducklake.publishing.settings import Publishing
 from dbt.adapters.ducklake.session import Lake, LakeSettings
 
 
@@ -126,7 +127,7 @@ def discarded(monkeypatch: pytest.MonkeyPatch, results: list[Any], publish_on: s
     run = Run()
     lake: Any = SimpleNamespace(run=run, end_run=lambda: None)
     defaults = {"STORE_FAILURES": False, "SKIP_NODES_IF_ON_RUN_START_FAILS": False}
-    monkeypatch.setattr(publishing, "get_flags", lambda: SimpleNamespace(**{**defaults, **flags}))
+    monkeypatch.setattr(results_module, "get_flags", lambda: SimpleNamespace(**{**defaults, **flags}))
     given = config({}, {}, {})
     return run, publish_run(lake, given, results, publish_on, selected)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.publish_plans import check_nodes, plans
-from dbt.adapters.ducklake.publishing import Publishing
+from dbt.adapters.ducklake.publishing.plans import check_nodes, plans
+from dbt.adapters.ducklake.publishing.settings import Publishing
 
 
 def node(key: str, *reads: str, database: str = "lake", attached: str | None = None, **config: Any) -> SimpleNamespace:
