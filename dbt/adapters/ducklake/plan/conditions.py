@@ -35,7 +35,7 @@ from sqlglot.errors import SqlglotError
 from ..format.identifiers import fold
 from ..sql.tokens import has_continued_comment, tokenize
 from ..sql.values import Reference, Sql
-from .constants import names_of_time
+from .constants import SparkSql, names_of_time
 
 ColumnsOf = Callable[[Reference], Collection[str] | None]
 """Returns the names of the columns of the relation that a reference means; None if they are not known."""
@@ -231,7 +231,7 @@ def parsed(text: str) -> exp.Expr | None:
     if "|>" in text or "${" in text or has_continued_comment(text):
         return None
     try:
-        trees = sqlglot.parse(text, dialect="spark")
+        trees = sqlglot.parse(text, dialect=SparkSql)
     except (SqlglotError, RecursionError):
         return None
     return trees[0] if len(trees) == 1 else None

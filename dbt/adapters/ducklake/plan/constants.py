@@ -1,7 +1,10 @@
-"""Compute the constants in conditions: literals, and dates and times that Spark computes from literals and the current time.
+"""Compute the constants in conditions: literals, dates that Spark computes from dates, and times that it computes from the current time.
 
 The current time is that of the query, which runs later. So a constant that depends on it is only a lower bound: the value for two days
 ago, which is earlier than now in every time zone. No function here gives an earlier time for a later argument.
+
+Nothing is computed from any other time, because the rules of time zones decide the result: a time that clocks skip moves by an hour, or by
+a day.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sqlglot import exp
+from sqlglot.dialects import Spark
 
 from ..format.timestamps import DAY_NANOS, civil_from_days, date_text, days_from_civil, parse_iso, timestamp_text
 
@@ -27,6 +31,7 @@ _TIMESTAMP_CASTS = {
     exp.DType.TIMESTAMPLTZ: "instant",
     exp.DType.TIMESTAMPNTZ: "wall clock",
 }
+_COMPUTED = ("DATE_ADD", "DATEADD", "DATE_SUB", "ADD_MONTHS", "TO_DATE", "TRUNC", "DATE_TRUNC", "TIMESTAMPADD")
 _SECOND = 1_000_000_000
 _NANOS = {"SECOND": _SECOND, "MINUTE": 60 * _SECOND, "HOUR": 3600 * _SECOND, "DAY": DAY_NANOS, "WEEK": 7 * DAY_NANOS}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -34,6 +39,18 @@ _UNITS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}
 """Other names of units in `trunc`."""
 _TIMES_WITHOUT_PARENTHESES = {exp.CurrentDate: "current_date", exp.CurrentTimestamp: "current_timestamp"}
 _YEARS = range(1, 10_000)
+
+
+class SparkSql(Spark):  # type: ignore[misc]
+    """sqlglot's dialect, which leaves the functions that are computed here as they are written.
+
+    Otherwise functions of other databases, which may be the user's in Spark, would look the same, and so would a unit and a column.
+    """
+
+    class Parser(Spark.Parser):  # type: ignore[misc]
+        """The parser."""
+
+        FUNCTIONS: ClassVar = {name: function for name, function in Spark.Parser.FUNCTIONS.items() if name not in _COMPUTED}
 
 
 @dataclass(frozen=True)
@@ -128,34 +145,34 @@ def _known_time(node: exp.Expr, source: str) -> _Time | None:
             return _Time("date", _two_days_ago(), True)
         case exp.CurrentTimestamp(this=None):
             return _Time("instant", _two_days_ago(), True)
-        case exp.Anonymous() if node.name.lower() == "now" and not node.expressions:
-            return _Time("instant", _two_days_ago(), True)
-        case exp.Cast() if isinstance(node.this, exp.Literal):
-            return _literal_time(constant(node, source))
         case exp.Cast() if not node.args.get("format") and node.to.this in _TIMESTAMP_CASTS:
-            return _cast_time(_time(node.this, source), _TIMESTAMP_CASTS[node.to.this])
+            return _cast_time(_operand(node.this, source), _TIMESTAMP_CASTS[node.to.this])
         case exp.Add() | exp.Sub():
             return _sum(node, source)
-    return _result(node, source)
+        case exp.Anonymous():
+            return _result(node.name.lower(), node.expressions, source)
+    return None
 
 
-def _result(node: exp.Expr, source: str) -> _Time | None:
+def _result(name: str, arguments: list[exp.Expr], source: str) -> _Time | None:
     """Return the result of a function of dates and times."""
-    match node:
-        case exp.TsOrDsToDate() if not node.args.get("format"):
-            return _date(node.this, source)
-        case exp.TsOrDsAdd():
-            return _added(_date(node.this, source), _integer(node.expression), node.text("unit"))
-        case exp.AddMonths():
-            return _added(_date(node.this, source), _integer(node.expression), "MONTH")
-        case exp.TimestampAdd():
-            time = _time(node.this, source)
-            time = time if time is None or time.kind != "date" else time._replace(kind="instant")
-            return _added(time, _integer(node.expression), node.text("unit"))
-        case exp.DateTrunc():
-            return _truncated(_date(node.this, source), node.text("unit"), "date")
-        case exp.TimestampTrunc() if not node.args.get("zone"):
-            return _truncated(_time(node.this, source), node.text("unit"), "instant")
+    match name, arguments:
+        case "now", []:
+            return _Time("instant", _two_days_ago(), True)
+        case "to_date", [date]:
+            return _cast_time(_operand(date, source), "date")
+        case (("date_add" | "dateadd"), [date, days]):
+            return _added(_cast_time(_operand(date, source), "date"), _integer(days), "DAY")
+        case "date_sub", [date, days]:
+            return _added(_cast_time(_operand(date, source), "date"), _negative(_integer(days)), "DAY")
+        case "add_months", [date, months]:
+            return _added(_cast_time(_operand(date, source), "date"), _integer(months), "MONTH")
+        case "trunc", [date, unit]:
+            return _truncated(_cast_time(_operand(date, source), "date"), _unit(unit, source))
+        case "date_trunc", [unit, time]:
+            return _truncated(_least_instant(_operand(time, source)), _unit(unit, source))
+        case (("date_add" | "dateadd" | "timestampadd"), [exp.Column() as unit, count, time]):
+            return _added(_least_instant(_operand(time, source)), _integer(count), unit.name)
     return None
 
 
@@ -168,19 +185,22 @@ def _today() -> int:
     return int(datetime.now(timezone.utc).timestamp()) // 86_400
 
 
-def _literal_time(found: Constant | None) -> _Time | None:
-    if found is None or not isinstance(found.value, str):
+def _operand(node: exp.Expr, source: str) -> _Time | None:
+    """Return a date, a string with a date, or a time that depends on the current one; None for any other time."""
+    node = node.unnest()
+    if isinstance(node, exp.Literal):
+        return _literal_date(_text(node.name, source) if node.is_string else None)
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
+        return _literal_date(constant(node, source)) if node.to.this == exp.DType.DATE else None
+    time = _time(node, source)
+    return time if time is not None and (time.kind == "date" or time.is_least) else None
+
+
+def _literal_date(found: Constant | None) -> _Time | None:
+    if found is None or not isinstance(found.value, str) or len(found.value) != len("2026-01-31"):
         return None
     parsed = parse_iso(found.value)
-    return None if parsed is None or parsed[1] is not None or found.kind == "text" else _Time(found.kind, parsed[0], False)
-
-
-def _date(node: exp.Expr, source: str) -> _Time | None:
-    """Return the argument of a function for dates, which may be a date in a string."""
-    if not isinstance(node, exp.Literal):
-        return _cast_time(_time(node, source), "date")
-    text = _text(node.name, source) if node.is_string and len(node.name) == 10 else None
-    return None if text is None else _literal_time(replace(text, kind="date"))
+    return None if parsed is None or parsed[1] is not None else _Time("date", parsed[0], False)
 
 
 def _cast_time(time: _Time | None, kind: str) -> _Time | None:
@@ -189,17 +209,22 @@ def _cast_time(time: _Time | None, kind: str) -> _Time | None:
     return _Time(kind, time.nanos // DAY_NANOS * DAY_NANOS if kind == "date" else time.nanos, time.is_least)
 
 
+def _least_instant(time: _Time | None) -> _Time | None:
+    """Return a time that depends on the current one as the argument of a function that converts a date to a timestamp."""
+    return None if time is None or not time.is_least else time._replace(kind="instant" if time.kind == "date" else time.kind)
+
+
 def _sum(node: exp.Add | exp.Sub, source: str) -> _Time | None:
     """Return a date or time plus or minus an interval, or a date plus or minus a number of days."""
     left, right = node.this.unnest(), node.expression.unnest()
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
         left, right = right, left
-    time = _time(left, source)
+    time = None if isinstance(left, exp.Literal) else _operand(left, source)
     if isinstance(right, exp.Interval):
-        count, unit = _integer(right.this), right.text("unit")
+        count, unit = _integer(right.this), right.text("unit").upper().removesuffix("S")
     else:
         count, unit = _integer(right) if time is not None and time.kind == "date" else None, "DAY"
-    return _added(time, count if count is None or isinstance(node, exp.Add) else -count, unit)
+    return _added(time, count if isinstance(node, exp.Add) else _negative(count), unit)
 
 
 def _integer(node: exp.Expr) -> int | None:
@@ -207,17 +232,26 @@ def _integer(node: exp.Expr) -> int | None:
     match node.unnest():
         case exp.Literal() as literal if re.fullmatch(r"[+-]?\d{1,9}", literal.name):
             return int(literal.name)
-        case exp.Neg(this=inner) | exp.Mul(this=inner, expression=exp.Neg(this=exp.Literal(name="1"))):
-            value = _integer(inner)
-            return None if value is None else -value
+        case exp.Neg(this=inner):
+            return _negative(_integer(inner))
         case exp.Cast() as cast if cast.to.this == exp.DType.INT:
             return _integer(cast.this)
     return None
 
 
+def _negative(number: int | None) -> int | None:
+    return None if number is None else -number
+
+
+def _unit(node: exp.Expr, source: str) -> str:
+    """Return the unit that a string names; "" for any other expression."""
+    found = _text(node.name, source) if isinstance(node, exp.Literal) and node.is_string else None
+    return "" if found is None else str(found.value).upper()
+
+
 def _added(time: _Time | None, count: int | None, unit: str) -> _Time | None:
     """Return a time plus a number of units."""
-    unit = unit.upper().removesuffix("S")
+    unit = unit.upper()
     if time is None or count is None:
         return None
     days, rest = divmod(time.nanos, DAY_NANOS)
@@ -227,15 +261,15 @@ def _added(time: _Time | None, count: int | None, unit: str) -> _Time | None:
         following = days_from_civil(year + (month + 1) // 12, (month + 1) % 12 + 1, 1)
         days = min(days_from_civil(year, month + 1, 1) + day, following) - 1
         return time._replace(nanos=days * DAY_NANOS + rest)
-    if unit not in _NANOS:
+    if unit not in _NANOS or (_NANOS[unit] < DAY_NANOS and not time.is_least):
         return None
     kind = "instant" if time.kind == "date" and _NANOS[unit] < DAY_NANOS else time.kind
     return _Time(kind, time.nanos + count * _NANOS[unit], time.is_least)
 
 
-def _truncated(time: _Time | None, unit: str, kind: str) -> _Time | None:
+def _truncated(time: _Time | None, unit: str) -> _Time | None:
     """Return the beginning of the day, week, month, quarter or year of a time."""
-    unit = _UNITS.get(unit.upper(), unit.upper())
+    unit = _UNITS.get(unit, unit)
     if time is None or (unit not in _MONTHS and unit not in ("DAY", "WEEK")):
         return None
     days = time.nanos // DAY_NANOS
@@ -244,4 +278,4 @@ def _truncated(time: _Time | None, unit: str, kind: str) -> _Time | None:
     elif unit in _MONTHS:
         year, month, _ = civil_from_days(days)
         days = days_from_civil(year, (month - 1) // _MONTHS[unit] * _MONTHS[unit] + 1, 1)
-    return _Time(kind, days * DAY_NANOS, time.is_least)
+    return time._replace(nanos=days * DAY_NANOS)
