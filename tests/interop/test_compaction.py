@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dbt.adapters.ducklake.catalog.read.reader import SnapshotReader
-from dbt.adapters.ducklake.errors import LakeError, StatementError
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
 from dbt.adapters.ducklake.lake import compaction as compacting
 from dbt.adapters.ducklake.spark.write import compaction
 from tests.interop.conftest import Both, comparable_rows
@@ -281,10 +281,13 @@ def test_a_concurrent_delete_is_not_lost(
     both.duckdb("INSERT INTO t SELECT 100 + i, 1, 'x' FROM range(20) r(i)")
     during_the_first_write(lambda: both.duckdb("DELETE FROM t WHERE id = 70"))
     before = both.snapshots()
-    result = both.session.execute("CALL lake.merge_adjacent_files('t')")
-    assert (result.fetch(), result.snapshot, both.snapshots()) == ([], None, before + 1)
+    with pytest.raises(ConflictError, match="have changed since their compaction began"):
+        both.session.execute("CALL lake.merge_adjacent_files('t')")
+    during_the_first_write(lambda: both.duckdb("DELETE FROM t WHERE id = 100"))
+    result = both.session.execute("CALL lake.merge_adjacent_files()")
+    assert (result.fetch(), result.snapshot, both.snapshots()) == ([], None, before + 2)
     assert result.message == (
-        "MERGE ADJACENT FILES: 0 files became 0; left for the next time, because concurrent writers changed them: "
+        "MERGE ADJACENT FILES: 0 files became 0; left for the next time, because of concurrent writers: "
         "main.t (files of main.t have changed since their compaction began)"
     )
 
@@ -302,7 +305,7 @@ def test_a_group_with_a_changed_file_is_left_and_the_others_are_merged(
     result = both.session.execute("CALL merge_adjacent_files()")
     assert (result.fetch(), written) == ([("main", "t", 4, 1)], ["t"])
     assert result.message == (
-        "MERGE ADJACENT FILES: 4 files became 1; left for the next time, because concurrent writers changed them: 4 files of main.t"
+        "MERGE ADJACENT FILES: 4 files became 1; left for the next time, because of concurrent writers: 4 files of main.t"
     )
     new = [path for path in data_files(tmp_path) if path not in stored and "delete" not in path.name]
     assert len(new) == 1  # that of the other group is removed

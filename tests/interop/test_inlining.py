@@ -12,7 +12,8 @@ from sqlalchemy import text
 
 from dbt.adapters.ducklake.catalog.store.database import Database
 from dbt.adapters.ducklake.catalog.store.location import parse_location
-from dbt.adapters.ducklake.errors import ConflictError, DataError, NotFoundError, StatementError
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
+from dbt.adapters.ducklake.errors import CatalogBusyError, ConflictError, DataError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.lake import flush
 from dbt.adapters.ducklake.lake.context import Context
@@ -538,6 +539,42 @@ def existing(catalog: CatalogUnderTest, seen: dict[Any, Any]) -> dict[Any, Any]:
     """Return what was read at snapshots that exist."""
     known = {snapshot for (snapshot,) in meta(catalog, "SELECT snapshot_id FROM ducklake_snapshot")}
     return {key: value for key, value in seen.items() if set(key[1:]) <= known}
+
+
+def test_an_error_of_one_table_does_not_keep_the_others_from_their_flush(
+    session: LakeSession, duck: duckdb.DuckDBPyConnection, catalog: CatalogUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("t", "u"):
+        session.load_seed("main", name, [("a", "int")], [(1,), (2,)])
+    before, write = last_snapshot(catalog), flush.write_flushed
+
+    def write_or_fail(versions: Any, table: Table, options: Any) -> Any:
+        if table.name == "t":
+            raise DataError("bad value")
+        return write(versions, table, options)
+
+    monkeypatch.setattr(flush, "write_flushed", write_or_fail)
+    with pytest.raises(DataError, match="bad value"):
+        session.execute("CALL flush_inlined_data()")
+    assert last_snapshot(catalog) == before + 1
+    assert session.execute("CALL flush_inlined_data(table_name => 'u')").fetch() == []
+    assert duck.execute("SELECT a FROM t UNION ALL SELECT a FROM u ORDER BY ALL").fetchall() == [(1,), (1,), (2,), (2,)]
+
+
+def test_a_catalog_that_stays_busy_stops_the_flush(session: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("t", "u"):
+        session.load_seed("main", name, [("a", "int")], [(1,), (2,)])
+    tried = []
+
+    def busy(transaction: Transaction) -> None:
+        tried.append(transaction)
+        raise CatalogBusyError("other writers kept the catalog busy")
+
+    monkeypatch.setattr(Transaction, "commit", busy)
+    monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
+    with pytest.raises(CatalogBusyError):
+        session.execute("CALL flush_inlined_data()")
+    assert len(tried) == 1
 
 
 def test_a_delete_of_one_table_does_not_undo_the_flush_of_another(

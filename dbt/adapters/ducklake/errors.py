@@ -9,6 +9,7 @@
     │   ├── MissingFileError    restore the file, if the lake still lists it
     │   └── DamagedFileError    restore the file
     ├── ConflictError           run it again: a concurrent writer committed a change that this transaction depends on
+    │   └── CatalogBusyError    run it again: other writers kept the catalog busy
     └── EngineError             Spark or the catalog database failed; `condition` has Spark's error class, if any
         └── CancelledError      the user cancelled the statement
 
@@ -85,6 +86,10 @@ class DamagedFileError(LakeError):
 
 class ConflictError(DuckLakeError):
     """A concurrent writer committed a change that this transaction depends on; nothing was written, so run it again."""
+
+
+class CatalogBusyError(ConflictError):
+    """Other writers kept the catalog busy in every attempt to commit; nothing was written, so run it again."""
 
 
 class EngineError(DuckLakeError):

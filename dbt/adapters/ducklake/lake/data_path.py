@@ -135,8 +135,6 @@ class Owners:
     data_path: str
     own: Set[str]
     """The uuids of the lake's schemas."""
-    marked: Set[str] | None = None
-    """The folders that have a mark, so that no other one is searched for; None if they are not known."""
     _known: dict[str, str | None] = field(default_factory=dict)
     """Folder → the owner in its mark, for the folders that were read."""
 
@@ -175,6 +173,5 @@ class Owners:
 
     def _owner(self, folder: str) -> str | None:
         if folder not in self._known:
-            has_mark = self.marked is None or folder in self.marked
-            self._known[folder] = owner_of(folder) if has_mark else None
+            self._known[folder] = owner_of(folder)
         return self._known[folder]

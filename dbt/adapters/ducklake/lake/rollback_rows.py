@@ -107,7 +107,7 @@ def stage_difference(context: Context, earlier: Table, found: Difference, origin
 
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
-        ConflictError: a concurrent writer has changed the table; no file was written.
+        ConflictError: a concurrent writer has changed the table; the files written so far were removed.
     """
     if found.files_restored and earlier.table_id >= 0:  # before the files are copied, which takes longest
         context.transaction.rows.depends_on_rows(earlier)

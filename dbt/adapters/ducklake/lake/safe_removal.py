@@ -16,7 +16,7 @@ from functools import cached_property
 from ..catalog.lake import LakeCatalog
 from ..format.paths import normalize, without_file_scheme
 from ..spark.files.storage import is_local, remove_each
-from .data_path import MARK_FILE, Owners, write_mark
+from .data_path import Owners, write_mark
 
 _UNMARKED = (
     "it may belong to another lake, because the data path {data_path} has no mark yet. The first removal that is not "
@@ -83,20 +83,16 @@ class SafeRemoval:
         listed: whether the catalog lists the files to remove. Files that it does not list may belong to another lake, so they are kept as
             long as the data path has no mark; the first removal of such files only writes it.
         dry_run: whether to remove nothing and only return what the results would be.
-        marks: the paths of all marks below the data path; None if they are not known.
     """
 
-    def __init__(
-        self, catalog: LakeCatalog, needed: Iterable[str], *, listed: bool, dry_run: bool, marks: Iterable[str] | None = None
-    ) -> None:
+    def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, listed: bool, dry_run: bool) -> None:
         self._catalog = catalog
         self._listed = listed
         self._dry_run = dry_run
         self._paths = CanonicalPaths()
         self._needed = self._paths.needed(needed)
         self._root = _canonical_folder(self._paths, catalog.data_path)
-        marked = None if marks is None else {self._paths.of(mark)[: -len(MARK_FILE)] for mark in marks}
-        self._owners = Owners(self._root, set(catalog.identities()), marked)
+        self._owners = Owners(self._root, set(catalog.identities()))
 
     def is_needed(self, path: str) -> bool:
         """Whether a file is one of those that must be kept."""

@@ -6,13 +6,14 @@ Flushes, merges and rewrites commit each table by itself, so that a conflict of 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from typing import Generic, TypeVar
 
-from ..errors import ConflictError, StatementError
+from ..errors import CatalogBusyError, ConflictError, DataError, DuckLakeError, LakeError, StatementError
 from ..format.identifiers import fold
 from ..format.objects import Snapshot, Table
 from ..format.option_values import limit_of_age
@@ -33,6 +34,8 @@ from .arguments import TRUE, Parameter, boolean, identifier, integer, integers, 
 from .environment import Environment
 from .procedure import IRREVERSIBLE, OWN_TRANSACTION, PREFIX, Arguments, Procedure, schema_and_table
 from .result import Result, local
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T", CompactionResult, Flushed)
 
@@ -65,20 +68,38 @@ class _ByTable(Generic[T]):
             stage: stages the changes of a table.
             outcome: returns what the commit has changed.
             limit: how many results are enough.
+
+        Raises:
+            CatalogBusyError: other writers kept the catalog busy, so that no other table was tried.
+            ConflictError: a concurrent writer has changed the only table that the arguments name.
+            DataError, LakeError: a table cannot be maintained; the others are.
         """
+        failures: list[DuckLakeError] = []
         for table in maintained_tables(self.env.context, *schema_and_table(self.env, self.given)):
             if limit is not None and len(self.results) >= limit:
                 break
             name = f"{table.schema_name}.{table.name}"
             try:
                 context, snapshot = self.env.run_alone(partial(self._stage, stage, table.table_id))
+            except CatalogBusyError:
+                raise
             except ConflictError as conflict:
+                if self.given["table_name"] is not None:
+                    raise
                 self.left.append(f"{name} ({str(conflict).partition(';')[0]})")
+                continue
+            except (DataError, LakeError) as error:
+                logger.warning("%s is not maintained: %s", name, error)
+                failures.append(error)
                 continue
             done = outcome(context, table)
             self.results += done.results
             self.left += [f"{done.files_left} files of {name}"] if done.files_left else []
             self.snapshot = snapshot or self.snapshot
+        if self.left:
+            logger.warning("%s", self._left())
+        for failure in failures:
+            raise failure
         return self
 
     def _stage(self, stage: Callable[[Context, Table], None], table_id: int, env: Environment) -> Context:
@@ -92,9 +113,12 @@ class _ByTable(Generic[T]):
     def result(self, message: str, columns: Sequence[tuple[str, str]]) -> Result:
         """Return the result of the statement."""
         if self.left:
-            message += f"; left for the next time, because concurrent writers changed them: {_some(self.left)}"
+            message += f"; {self._left()}"
         rows = [astuple(each) for each in self.results]
         return replace(local(message, columns, rows), snapshot=self.snapshot)
+
+    def _left(self) -> str:
+        return f"left for the next time, because of concurrent writers: {_some(self.left)}"
 
 
 def _expire_snapshots(env: Environment, given: Arguments) -> Result:
@@ -127,6 +151,8 @@ def _remove(title: str, remove: Callable[..., list[Removal]], env: Environment, 
     message = f"{title}: {len(done)} {'would be removed' if dry_run else 'removed'}"
     if kept:
         message += f", {len(kept)} kept: {_some(kept)}"
+        for each in kept[_MAX_NAMED:]:
+            logger.info("%s: kept %s", title, each)
     return local(message, [("path", "string")], done)
 
 

@@ -80,8 +80,9 @@ class LakeSession(TransactionalWork):
         """Run one SQL statement. The rows of a query are computed when they are fetched.
 
         Raises:
-            DuckLakeError: the statement failed and changed nothing; but completed steps of CHECKPOINT persist. An open transaction stays
-                open without the statement's changes, unless COMMIT failed or a replay of the transaction failed: then it was rolled back.
+            DuckLakeError: the statement failed and changed nothing; but completed steps of CHECKPOINT persist, and so do the tables that
+                maintenance has completed. An open transaction stays open without the statement's changes, unless COMMIT failed or a replay
+                of the transaction failed: then it was rolled back.
         """
         with self.job_group(text):
             statement = parse(text)

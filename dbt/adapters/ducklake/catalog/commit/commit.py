@@ -15,7 +15,7 @@ from functools import partial
 from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
-from ...errors import ConflictError, EngineError, LakeError, StatementError
+from ...errors import CatalogBusyError, ConflictError, EngineError, LakeError, StatementError
 from ...format.changes import format_changes
 from ...format.objects import Snapshot
 from ...format.options import truth
@@ -69,7 +69,8 @@ def commit(
         The new snapshot, or None if only options changed.
 
     Raises:
-        ConflictError: a concurrent writer's change forbids the commit, or the catalog was busy in every attempt.
+        ConflictError: a concurrent writer's change forbids the commit.
+        CatalogBusyError: the catalog was busy in every attempt.
         StatementError: the lake requires a commit message and none was set.
         EngineError: the database failed.
     """
@@ -77,7 +78,7 @@ def commit(
     try:
         return retry.policy(ConcurrentWriteError)(lambda: repeat_if_stale(attempt))
     except ConcurrentWriteError as reason:
-        raise ConflictError(
+        raise CatalogBusyError(
             f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "
             "run it again or raise the retry settings"
         ) from reason

@@ -95,7 +95,7 @@ def remove_each(paths: Iterable[str]) -> dict[str, str]:
     """
     by_bucket: dict[str, dict[str, str]] = {}
     others = []
-    for path in paths:
+    for path in dict.fromkeys(paths):
         place = s3.split(path)
         if place is not None:
             by_bucket.setdefault(place[0], {})[place[1]] = path
@@ -140,7 +140,8 @@ def _remove_one(path: str) -> None:
     files, inner = filesystem(path)
     is_dangling = is_local(path) and os.path.islink(inner) and not os.path.exists(inner)  # PyArrow sees the target
     if is_dangling or files.get_file_info(inner).is_file:
-        files.delete_file(inner)
+        with suppress(FileNotFoundError):  # someone else removed it meanwhile
+            files.delete_file(inner)
 
 
 def read_range(path: str, start: int, length: int) -> bytes:
