@@ -381,6 +381,7 @@ def test_conditions_on_a_query_are_conditions_on_its_rows(text: str, expected: l
         "WITH a AS (SELECT * FROM t) SELECT * FROM a WHERE id = 1 AND ratio > (SELECT avg(ratio) FROM a)",
         "WITH a AS (SELECT * FROM t), b AS (SELECT * FROM a) SELECT * FROM b WHERE id = 1 AND EXISTS (SELECT 1 FROM b)",
         "WITH a AS (SELECT * FROM t) SELECT * FROM a, count_rows(TABLE(a)) WHERE id = 1",
+        "WITH a AS (SELECT * FROM t) SELECT * FROM a WHERE id = 1 UNION ALL SELECT * FROM IDENTIFIER('a')",
         "WITH a AS (SELECT * FROM t), A AS (SELECT 1 AS id) SELECT * FROM a WHERE id = 1",
         "WITH a AS (SELECT * FROM t) SELECT * FROM (WITH a AS (SELECT 1 AS id) SELECT * FROM a) WHERE id = 1",
         "WITH RECURSIVE a AS (SELECT * FROM t) SELECT * FROM a WHERE id = 1",

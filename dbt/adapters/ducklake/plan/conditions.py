@@ -263,7 +263,7 @@ def _uses(text: str, references: frozenset[int]) -> dict[int, _Use]:
         return {}
     selects = {id(node): _select(node, tree, skipped) for node in tree.find_all(exp.Select)}
     ctes = _ctes(tree, references, skipped)
-    named_without_from = any(token.word == "TABLE" for token in tokenize(text))
+    named_without_from = any(token.word in ("TABLE", "IDENTIFIER") for token in tokenize(text))
     found: dict[int, _Use] = {}
     for select in selects.values():
         for node, source in zip(_relations(select.node), select.sources, strict=False):
