@@ -11,8 +11,9 @@ fail one of its conjuncts can be dropped before the joins:
   WHERE: no conditions for these.
 
 A condition on the columns of a query is one on its rows before SELECT, if these columns are plain or cast columns, also under other
-names, and the query computes each row alone: without GROUP BY, LIMIT or a window. A common table expression that is used several times
-needs all rows that one of its uses needs, so it has no conditions of its users.
+names, and the query computes each row alone: without GROUP BY, LIMIT or a window, and without functions such as rand, whose results for a
+row may depend on the rows before it. A common table expression that is used several times needs all rows that one of its uses needs, so
+it has no conditions of its users.
 
 A column belongs to a relation if it is qualified by its alias, or if the relation is the only one of the SELECT, or if all others
 are known and have no column of that name. Text that sqlglot cannot parse, and conditions on other columns, are left out: the query is
@@ -45,6 +46,11 @@ _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 _CHANGING_CLAUSES = ("pivots", "joins", "laterals", "sample", "hints", "partition", "rows_from", "changes")
 _ROW_BY_ROW = frozenset(("expressions", "from_", "joins", "laterals", "where", "with_", "hint", "distinct", "order", "sort"))
 """The clauses of a query that computes each row alone."""
+_DEPENDENT = (
+    *(exp.Window, exp.Anonymous, exp.QueryTransform, exp.Rand, exp.Randn, exp.Randstr, exp.Shuffle, exp.Uniform, exp.Uuid),
+    *(exp.NextValueFor, exp.Normal, exp.Seq1, exp.Seq2, exp.Seq4, exp.Seq8, exp.Zipf),
+)
+"""What may have another value for a row if other rows are left out. A function that sqlglot does not know may be nondeterministic."""
 _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Select: ("from_", "joins", "with_"),
     exp.Subquery: ("this", "with_"),
@@ -281,8 +287,9 @@ def _uses(text: str, references: frozenset[int]) -> dict[int, _Use]:
 def _select(node: exp.Select, tree: exp.Expr, skipped: int) -> _Select:
     where = node.args.get("where")
     clauses = {key for key, value in node.args.items() if value}
-    windows = any(each.find(exp.Window) for each in node.expressions)
-    row_by_row = clauses <= _ROW_BY_ROW and not windows and not (node.args.get("distinct") and node.args["distinct"].args.get("on"))
+    computed = [*node.expressions, *(node.args.get("laterals") or []), *filter(None, (where, *(each.args.get("on") for each in _joins(node))))]
+    dependent = any(each.find(*_DEPENDENT) for each in computed)
+    row_by_row = clauses <= _ROW_BY_ROW and not dependent and not (node.args.get("distinct") and node.args["distinct"].args.get("on"))
     return _Select(
         node, _sources(node, skipped), tuple(_conjuncts(where.this)) if where else (), row_by_row, node is tree, _is_independent(node)
     )
@@ -299,13 +306,17 @@ def _is_independent(node: exp.Expr) -> bool:
 
 def _relations(select: exp.Select) -> list[exp.Expr]:
     clause = select.args.get("from_")
-    return [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
+    return [] if clause is None else [clause.this, *(join.this for join in _joins(select))]
+
+
+def _joins(select: exp.Select) -> list[exp.Join]:
+    return select.args.get("joins") or []
 
 
 def _sources(select: exp.Select, skipped: int) -> list[_Source]:
     """Return the relations in the FROM of a SELECT, and after them those of LATERAL VIEW."""
     nodes = _relations(select)
-    joins: list[exp.Join] = select.args.get("joins") or []
+    joins = _joins(select)
     laterals = select.args.get("laterals") or []
     aliases = [fold(each.alias_or_name) for each in (*nodes, *laterals)]
     unfiltered = any(select.args.get(key) for key in ("sample", "match", "pivots")) or any(
