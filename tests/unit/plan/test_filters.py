@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.ducklake.format.files import ColumnFilter
 from dbt.adapters.ducklake.format.objects import Column, Table
@@ -426,6 +428,38 @@ def test_conditions_on_a_query_are_conditions_on_its_rows(text: str, expected: l
 )
 def test_a_query_whose_rows_depend_on_each_other_hides_its_relations(text: str) -> None:
     assert query(text) == []
+
+
+def test_the_columns_of_a_query_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Counter[tuple[object, str]] = Counter()
+
+    def counting(self: Conditions, select: object, name: str) -> object:
+        found[select, name] += 1
+        return original(self, select, name)  # type: ignore[arg-type]
+
+    original = Conditions._found_outputs
+    monkeypatch.setattr(Conditions, "_found_outputs", counting)
+    steps = "".join(f", c{i} AS (SELECT a.*, b.n AS n{i} FROM c{i - 1} a JOIN c{i - 1} b ON a.id = b.id WHERE ok)" for i in range(1, 20))
+    text = f"WITH c0 AS (SELECT id, id AS n, ok FROM t){steps} SELECT * FROM t JOIN c19 c ON t.id = c.id WHERE price = 1 AND t.id = 2"
+    assert query(text, 1) == ["price: 1.00..1.00", "id: 2..2"]
+    assert found
+    assert max(found.values()) == 1
+
+
+def test_a_condition_is_copied_once_for_each_relation(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[exp.In] = []
+
+    def counting(self: exp.In) -> exp.In:
+        copied.append(self)
+        return original(self)
+
+    original = exp.In.copy
+    monkeypatch.setattr(exp.In, "copy", counting)
+    joins = " ".join(f"JOIN t a{i} ON a{i}.id = a.id" for i in range(1, 20))
+    steps = "".join(f", c{i} AS (SELECT * FROM c{i - 1})" for i in range(1, 10))
+    text = f"WITH c0 AS (SELECT * FROM t){steps} SELECT a.* FROM c9 a {joins} WHERE a.id IN (1, 2)"
+    assert [query(text, i) for i in range(20)] == [["id: 1..1 | 2..2"], *[[]] * 19]
+    assert len(copied) == 1
 
 
 def test_two_references_to_one_table_have_separate_filters() -> None:

@@ -77,6 +77,40 @@ class RowCondition:
         return self.expression.sql("spark"), self.source, self.nullable
 
 
+@dataclass(frozen=True)
+class _Condition:
+    """A condition on other rows of the text than those for which it was written."""
+
+    written: RowCondition
+    columns: tuple[exp.Expr, ...]
+    """The plain or cast columns of the rows that its columns are."""
+    nullable: bool
+
+    @classmethod
+    def of(cls, condition: RowCondition) -> _Condition:
+        """Return a condition on the rows for which it was written."""
+        return cls(condition, tuple(condition.expression.find_all(exp.Column)), condition.nullable)
+
+    def with_columns(self, column_of: Callable[[exp.Column], exp.Expr | None]) -> _Condition | None:
+        """Return the condition with other columns; None if it has no column, or one for which the function returns None."""
+        columns: list[exp.Expr] = []
+        for each in self.columns:
+            column = uncast(each)
+            found = column_of(column) if isinstance(column, exp.Column) else None
+            if found is None:
+                return None
+            changed = each.copy()
+            columns.append(_replaced(changed, uncast(changed), found))
+        return replace(self, columns=tuple(columns)) if columns else None
+
+    def row_condition(self) -> RowCondition:
+        """Return the condition, written with the columns of the rows."""
+        expression = self.written.expression.copy()
+        for column, value in zip(list(expression.find_all(exp.Column)), self.columns, strict=True):
+            expression = _replaced(expression, column, value)
+        return RowCondition(expression, self.written.source, self.nullable)
+
+
 class Conditions:
     """The conditions on the rows of the relations of one text.
 
@@ -91,15 +125,17 @@ class Conditions:
         self._columns_of = columns_of
         self._outer = outer
         self._references = {each.start: each for each in sql.references}
+        self._of_joined_rows: dict[_Select, tuple[_Condition, ...]] = {}
+        self._of_result: dict[tuple[_Select, str], tuple[exp.Expr | None, ...]] = {}
 
     def on(self, reference: Reference) -> tuple[RowCondition, ...]:
         """Return the conditions on the rows of the relation that a reference names."""
         if not self._outer and not _WHERE.search(self._text):
             return ()
         use = _uses(self._text, frozenset(self._references)).get(reference.start)
-        return () if use is None else tuple(self._on_source(use))
+        return () if use is None else tuple(each.row_condition() for each in self._on_source(use))
 
-    def _on_source(self, use: _Use) -> Iterator[RowCondition]:
+    def _on_source(self, use: _Use) -> Iterator[_Condition]:
         """Yield the conditions on the rows of a source, from those on the joined rows of its SELECT."""
         if not use.source.is_filtered:
             return
@@ -108,22 +144,27 @@ class Conditions:
             return exp.column(column.name, quoted=True) if self._owner(use.select, column) is use.source else None
 
         for condition in self._on_joined_rows(use.select):
-            found = _with_columns(condition.expression, renamed)
+            found = condition.with_columns(renamed)
             if found is not None:
-                yield RowCondition(found, condition.source, condition.nullable or use.source.nullable)
+                yield replace(found, nullable=condition.nullable or use.source.nullable)
 
-    def _on_joined_rows(self, select: _Select) -> Iterator[RowCondition]:
-        """Yield the conditions on the rows that a SELECT joins: its WHERE, and the conditions on its result."""
+    def _on_joined_rows(self, select: _Select) -> tuple[_Condition, ...]:
+        """Return the conditions on the rows that a SELECT joins: its WHERE, and the conditions on its result."""
+        if select not in self._of_joined_rows:
+            self._of_joined_rows[select] = tuple(self._found_on_joined_rows(select))
+        return self._of_joined_rows[select]
+
+    def _found_on_joined_rows(self, select: _Select) -> Iterator[_Condition]:
         for conjunct in select.conjuncts:
             if self._has_functions(select, names_of_time(conjunct)):
-                yield RowCondition(conjunct, self._text)
+                yield _Condition.of(RowCondition(conjunct, self._text))
         if not select.is_row_by_row:
             return
-        of_result = self._outer if select.is_whole else self._on_source(select.used) if select.used is not None else ()
+        of_result = map(_Condition.of, self._outer) if select.is_whole else () if select.used is None else self._on_source(select.used)
         for condition in of_result:
-            found = _with_columns(condition.expression, lambda column: self._output(select, column.name))
+            found = condition.with_columns(lambda column: self._output(select, column.name))
             if found is not None:
-                yield replace(condition, expression=found)
+                yield found
 
     def _has_functions(self, select: _Select, names: Collection[str]) -> bool:
         """Whether these names are functions in WHERE, as no relation can have a column of the same name."""
@@ -152,19 +193,23 @@ class Conditions:
         found = self._outputs(select, name)
         return found[0] if len(found) == 1 else None
 
-    def _outputs(self, select: _Select, name: str) -> list[exp.Expr | None]:
+    def _outputs(self, select: _Select, name: str) -> tuple[exp.Expr | None, ...]:
         """Return what may be the column of this name in the result: columns of the joined rows, and None for any other expression."""
-        found: list[exp.Expr | None] = []
+        key = select, fold(name)
+        if key not in self._of_result:
+            self._of_result[key] = tuple(self._found_outputs(*key))
+        return self._of_result[key]
+
+    def _found_outputs(self, select: _Select, name: str) -> Iterator[exp.Expr | None]:
         for each in select.node.expressions:
             star = each.this if isinstance(each, exp.Column) else each
             if isinstance(star, exp.Star):
-                found += self._in_star(select, each, star, name)
+                yield from self._in_star(select, each, star, name)
             elif isinstance(each, exp.Aliases):
-                found.append(None)
-            elif fold(each.alias_or_name) == fold(name):
+                yield None
+            elif fold(each.alias_or_name) == name:
                 value = each.unalias().unnest()
-                found.append(value if isinstance(uncast(value), exp.Column) else None)
-        return found
+                yield value if isinstance(uncast(value), exp.Column) else None
 
     def _in_star(self, select: _Select, each: exp.Expr, star: exp.Star, name: str) -> list[exp.Expr | None]:
         """Return what may be the column of this name in a star."""
@@ -174,7 +219,7 @@ class Conditions:
         changed = any(value for key, value in star.args.items() if key != "except_")
         if not sources or changed or not all(isinstance(column, exp.Column) for column in excluded):
             return [None]
-        if fold(name) in {fold(column.name) for column in excluded}:
+        if name in {fold(column.name) for column in excluded}:
             return []
         return [exp.column(name, source.alias, quoted=True) for source in sources if self._may_have(source, name)]
 
@@ -287,8 +332,8 @@ def _uses(text: str, references: frozenset[int]) -> dict[int, _Use]:
 def _select(node: exp.Select, tree: exp.Expr, skipped: int) -> _Select:
     where = node.args.get("where")
     clauses = {key for key, value in node.args.items() if value}
-    computed = [*node.expressions, *(node.args.get("laterals") or []), *filter(None, (where, *(each.args.get("on") for each in _joins(node))))]
-    dependent = any(each.find(*_DEPENDENT) for each in computed)
+    computed = (*node.expressions, *(node.args.get("laterals") or []), where, *(join.args.get("on") for join in _joins(node)))
+    dependent = any(each is not None and each.find(*_DEPENDENT) for each in computed)
     row_by_row = clauses <= _ROW_BY_ROW and not dependent and not (node.args.get("distinct") and node.args["distinct"].args.get("on"))
     return _Select(
         node, _sources(node, skipped), tuple(_conjuncts(where.this)) if where else (), row_by_row, node is tree, _is_independent(node)
@@ -392,14 +437,8 @@ def _is_plain(column: exp.Column) -> bool:
     return isinstance(column.this, exp.Identifier) and not column.args.get("db") and not column.args.get("catalog")
 
 
-def _with_columns(expression: exp.Expr, column_of: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr | None:
-    """Return an expression with other columns; None if it has no column, or one for which the function returns None."""
-    changed = expression.copy()
-    columns = list(changed.find_all(exp.Column))
-    for column in columns:
-        found = column_of(column)
-        if found is None:
-            return None
-        changed = found if column is changed else changed
-        column.replace(found)
-    return changed if columns else None
+def _replaced(tree: exp.Expr, column: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Put a copy of a value in the place of a column of a tree, and return the tree."""
+    value = value.copy()
+    column.replace(value)
+    return value if column is tree else tree
