@@ -168,7 +168,7 @@ class Conditions:
 
     def _has_functions(self, select: _Select, names: Collection[str]) -> bool:
         """Whether these names are functions in WHERE, as no relation can have a column of the same name."""
-        hidden = any(self._may_have(source, name) for source in select.sources for name in names)
+        hidden = any(self._may_have(source, name) for source in select.visible for name in names)
         return not names or (select.is_independent and not hidden)
 
     def _owner(self, select: _Select, column: exp.Column) -> _Source | None:
@@ -176,9 +176,9 @@ class Conditions:
         if not _is_plain(column):
             return None
         if column.table:
-            found = [source for source in select.sources if source.alias == fold(column.table)]
+            found = [source for source in select.visible if source.alias == fold(column.table)]
         else:
-            found = [source for source in select.sources if self._may_have(source, column.name)]
+            found = [source for source in select.visible if self._may_have(source, column.name)]
         return found[0] if len(found) == 1 else None
 
     def _may_have(self, source: _Source, name: str) -> bool:
@@ -214,7 +214,7 @@ class Conditions:
     def _in_star(self, select: _Select, each: exp.Expr, star: exp.Star, name: str) -> list[exp.Expr | None]:
         """Return what may be the column of this name in a star."""
         qualifier = fold(each.table) if isinstance(each, exp.Column) else None
-        sources = [source for source in select.sources if qualifier in (None, source.alias)]
+        sources = [source for source in select.visible if qualifier in (None, source.alias)]
         excluded = star.args.get("except_") or []
         changed = any(value for key, value in star.args.items() if key != "except_")
         if not sources or changed or not all(isinstance(column, exp.Column) for column in excluded):
@@ -236,6 +236,8 @@ class _Source:
     """The offset of its name in the text; None for anything but a name."""
     nullable: bool
     """Whether an outer join may replace its rows by NULLs."""
+    is_visible: bool
+    """Whether WHERE and SELECT can name its columns, as they cannot for the right side of a semi or anti join."""
     is_filtered: bool
     """Whether rows that fail a conjunct of WHERE can be dropped before the joins."""
     query: _Select | None = None
@@ -258,6 +260,11 @@ class _Select:
     """Whether its expressions cannot name columns of an enclosing query."""
     used: _Use | None = None
     """Where its rows are used, if that is one place."""
+
+    @property
+    def visible(self) -> list[_Source]:
+        """The sources whose columns WHERE and SELECT can name."""
+        return [source for source in self.sources if source.is_visible]
 
 
 @dataclass(frozen=True)
@@ -372,9 +379,10 @@ def _sources(select: exp.Select, skipped: int) -> list[_Source]:
     found: list[_Source] = []
     for index, (node, alias) in enumerate(zip((*nodes, *laterals), aliases, strict=True)):
         join = joins[index - 1] if 0 < index < len(nodes) else None
-        is_filtered = not unfiltered and aliases.count(alias) == 1 and not (join is not None and join.kind in ("SEMI", "ANTI"))
+        is_visible = join is None or join.kind not in ("SEMI", "ANTI")
+        is_filtered = not unfiltered and aliases.count(alias) == 1
         nullable = any(each.side not in (("",) if index else ("", "LEFT")) for each in joins)
-        found.append(_Source(alias, _start(node, skipped), nullable, is_filtered))
+        found.append(_Source(alias, _start(node, skipped), nullable, is_visible, is_filtered))
     return found
 
 
@@ -406,7 +414,9 @@ def _subquery(node: exp.Expr) -> exp.Expr | None:
 def _ctes(tree: exp.Expr, references: Collection[int], skipped: int) -> dict[str, _Cte]:
     """Return the common table expressions by folded name, without those with the same name, column names or recursion."""
     uses = Counter(
-        _one_part_name(node) for node in tree.find_all(exp.Table) if node.parts[0].meta.get("start", -1) + skipped not in references
+        _one_part_name(node)
+        for node in tree.find_all(exp.Table)
+        if node.parts[0].meta.get("start", -1) + skipped not in references and not isinstance(node.parent, exp.JoinHint)
     )
     nodes = list(tree.find_all(exp.CTE))
     names = Counter(fold(node.alias) for node in nodes)
