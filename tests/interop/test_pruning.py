@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import sqlglot
 
+from dbt.adapters.ducklake.plan.conditions import Conditions
 from dbt.adapters.ducklake.plan.constants import SparkSql, constant
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.run.result import Result
@@ -177,6 +178,14 @@ def test_conditions_on_queries_prune_the_files_of_their_tables(both: Both) -> No
     both.spark(f"CREATE TEMPORARY VIEW recent AS SELECT * FROM staged WHERE order_day > '{day}'")
     assert both.session.execute("SELECT count(*) FROM recent WHERE order_day <= current_date()").fetch() == [(20,)]
     assert files(both, f"SELECT * FROM recent WHERE order_day <= '{day}'") == ["0 of 10 files"]
+
+
+def test_settings_without_pruning_look_for_no_conditions(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.spark("CREATE TABLE t (id INT)")
+    both.spark("CREATE VIEW v AS SELECT * FROM t")
+    monkeypatch.setattr(Settings, "can_prune", property(lambda _: False))
+    monkeypatch.setattr(Conditions, "on", lambda _self, reference: pytest.fail(f"{reference} has no need of conditions"))
+    assert both.session.execute("SELECT id FROM v WHERE id = 1").fetch() == []
 
 
 TIMES = [

@@ -433,6 +433,11 @@ def test_a_query_whose_rows_depend_on_each_other_hides_its_relations(text: str) 
     assert query(text) == []
 
 
+def test_a_text_that_is_nested_too_deeply_has_no_conditions() -> None:
+    steps = "".join(f", c{i} AS (SELECT * FROM c{i - 1})" for i in range(1, 1000))
+    assert query(f"WITH c0 AS (SELECT * FROM t){steps} SELECT * FROM c999 WHERE id = 1") == []
+
+
 def test_the_columns_of_a_query_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found: Counter[tuple[object, str]] = Counter()
 

@@ -128,12 +128,18 @@ class Conditions:
         self._of_joined_rows: dict[_Select, tuple[_Condition, ...]] = {}
         self._of_result: dict[tuple[_Select, str], tuple[exp.Expr | None, ...]] = {}
 
+    @property
+    def may_exist(self) -> bool:
+        """Whether there may be conditions."""
+        return bool(self._outer or _WHERE.search(self._text))
+
     def on(self, reference: Reference) -> tuple[RowCondition, ...]:
-        """Return the conditions on the rows of the relation that a reference names."""
-        if not self._outer and not _WHERE.search(self._text):
+        """Return the conditions on the rows of the relation that a reference names; none if the text is nested too deeply."""
+        try:
+            use = _uses(self._text, frozenset(self._references)).get(reference.start)
+            return () if use is None else tuple(each.row_condition() for each in self._on_source(use))
+        except RecursionError:
             return ()
-        use = _uses(self._text, frozenset(self._references)).get(reference.start)
-        return () if use is None else tuple(each.row_condition() for each in self._on_source(use))
 
     def _on_source(self, use: _Use) -> Iterator[_Condition]:
         """Yield the conditions on the rows of a source, from those on the joined rows of its SELECT."""

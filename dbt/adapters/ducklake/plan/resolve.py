@@ -153,9 +153,13 @@ class _Resolver:
 
     def bind(self, sql: Sql, known: tuple[Name, ...] = (), outer: tuple[RowCondition, ...] = ()) -> Bound:
         """Return the SQL with a value in place of each name of a lake; `outer` are conditions on its rows, if it is the query of a view."""
-        conditions: ConditionsOn = (lambda _: ()) if self.only_columns else Conditions(sql, self._column_names, outer).on
+        of_rows = Conditions(sql, self._column_names, outer)
         shown: dict[Reference, tuple[str, ...]] = {}
         unknown: list[Reference] = []
+
+        def conditions(reference: Reference) -> tuple[RowCondition, ...]:
+            are_used = not self.only_columns and of_rows.may_exist and self.planning.settings().can_prune
+            return of_rows.on(reference) if are_used else ()
 
         def relation(reference: Reference) -> BoundRelation | None:
             found = self._relation(conditions, reference, shown)
