@@ -10,11 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 import sqlglot
 
-from dbt.adapters.ducklake.plan.conditions import Conditions
+from dbt.adapters.ducklake.plan import resolve
+from dbt.adapters.ducklake.plan.conditions import ColumnsOf, Conditions, RowCondition
 from dbt.adapters.ducklake.plan.constants import SparkSql, constant
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.run.result import Result
 from dbt.adapters.ducklake.spark.read import local
+from dbt.adapters.ducklake.sql.values import Sql
 from tests.interop.conftest import Both, comparable_rows
 from tests.places import nightly
 
@@ -186,6 +188,27 @@ def test_settings_without_pruning_look_for_no_conditions(both: Both, monkeypatch
     monkeypatch.setattr(Settings, "can_prune", property(lambda _: False))
     monkeypatch.setattr(Conditions, "on", lambda _self, reference: pytest.fail(f"{reference} has no need of conditions"))
     assert both.session.execute("SELECT id FROM v WHERE id = 1").fetch() == []
+
+
+def test_views_with_many_paths_are_not_resolved_for_each_path(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.spark("CREATE TABLE t (id INT, b BOOLEAN)")
+    both.spark("CREATE VIEW v0 AS SELECT * FROM t")
+    both.spark("CREATE VIEW w0 AS SELECT * FROM t")
+    for level in range(1, 6):
+        for number, name in enumerate("vw"):
+            joined = f"v{level - 1} x JOIN w{level - 1} y ON x.id = y.id"
+            both.spark(f"CREATE VIEW {name}{level} AS SELECT x.id, y.b FROM {joined} WHERE x.id > {number} AND y.b AND y.id > -{level}")
+    resolved: list[str] = []
+
+    def counting(self: Conditions, sql: Sql, columns_of: ColumnsOf, outer: tuple[RowCondition, ...] = ()) -> None:
+        resolved.append(sql.text)
+        original(self, sql, columns_of, outer)
+
+    original = Conditions.__init__
+    monkeypatch.setattr(Conditions, "__init__", counting)
+    monkeypatch.setattr(resolve, "MAX_VIEWS_WITH_CONDITIONS", 4)
+    both.session.execute("EXPLAIN SELECT * FROM v5 WHERE id = 3")
+    assert len(resolved) < 4 + 2 * 12  # those with conditions, each view once without, and those begun before the limit
 
 
 TIMES = [

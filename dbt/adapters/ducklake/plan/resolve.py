@@ -29,8 +29,8 @@ ConditionsOn = Callable[[Reference], tuple[RowCondition, ...]]
 """Returns the conditions on the rows of the relation that a reference names."""
 MAX_DEPTH = 64
 """How deep views and functions may be nested."""
-MAX_DEPTH_OF_CONDITIONS = 8
-"""How deep in nested views the conditions of their users count. Each use of a view with other conditions is resolved anew."""
+MAX_VIEWS_WITH_CONDITIONS = 200
+"""After so many resolved views, the conditions of their users do not count: each use of a view with other ones is resolved anew."""
 _QUOTED_COLUMN_WARNING = (
     'The query has "{name}" in double quotes, which is a string in Spark\'s SQL, not the column of this name: the rows would have the '
     "string {name!r}. Write `{name}` for the column, or '{name}' for the string. For packages and models that use double quotes, set "
@@ -219,7 +219,7 @@ class _Resolver:
 
     def _view(self, found: Found, view: View, user_name: str, conditions: tuple[RowCondition, ...]) -> BoundQuery:
         renames = view.column_aliases or not is_our_text(view)  # columns of DuckDB's views may have other names than in their text
-        outer = () if renames or self.depth >= MAX_DEPTH_OF_CONDITIONS else conditions
+        outer = () if renames or len(self.views) >= MAX_VIEWS_WITH_CONDITIONS else conditions
         key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view), tuple(each.key for each in outer))
         if key not in self.views:
             inner = self._deeper(f"view {user_name}", found.names.in_view(view.schema_name, found.view))
