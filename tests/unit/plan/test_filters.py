@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dbt.adapters.ducklake.format.files import ColumnFilter
 from dbt.adapters.ducklake.format.objects import Column, Table
-from dbt.adapters.ducklake.plan.conditions import Conditions
+from dbt.adapters.ducklake.plan.conditions import Conditions, parsed
 from dbt.adapters.ducklake.plan.filters import filters_for_condition, filters_for_rows
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.sql.references import references
@@ -431,6 +431,15 @@ def test_conditions_on_a_query_are_conditions_on_its_rows(text: str, expected: l
 )
 def test_a_query_whose_rows_depend_on_each_other_hides_its_relations(text: str) -> None:
     assert query(text) == []
+
+
+def test_conditions_leave_the_cached_tree_as_it_is() -> None:
+    text = "WITH a AS (SELECT CAST(id AS INT) AS i FROM t WHERE price = 1) SELECT * FROM a WHERE i = 1 AND i IS NOT NULL"
+    tree = parsed(text)
+    assert tree is not None
+    parents = {id(node): node.parent for node in tree.walk()}
+    assert query(text) == ["price: 1.00..1.00", "id: 1..1", "id: .."]
+    assert {id(node): node.parent for node in tree.walk()} == parents
 
 
 def test_a_text_that_is_nested_too_deeply_has_no_conditions() -> None:

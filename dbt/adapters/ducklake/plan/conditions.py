@@ -71,11 +71,6 @@ class RowCondition:
     nullable: bool = False
     """Whether an outer join may replace the relation's rows by NULLs, so that a condition that is true for NULL does not count."""
 
-    @property
-    def key(self) -> tuple[str, str, bool]:
-        """A value that is equal for equal conditions."""
-        return self.expression.sql("spark"), self.source, self.nullable
-
 
 @dataclass(frozen=True)
 class _Condition:

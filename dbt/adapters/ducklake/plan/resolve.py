@@ -148,7 +148,7 @@ class _Resolver:
     only_columns: bool = False
     """Whether tables have no rows."""
     depth: int = 0
-    views: dict[tuple[str, str, str, Version, tuple[object, ...]], Bound] = field(default_factory=dict, compare=False)
+    views: dict[tuple[str, str, str, Version, tuple[RowCondition, ...]], Bound] = field(default_factory=dict, compare=False)
     """The queries of the views that are already resolved, by lake, schema, name, version and the conditions on their rows."""
 
     def bind(self, sql: Sql, known: tuple[Name, ...] = (), outer: tuple[RowCondition, ...] = ()) -> Bound:
@@ -220,7 +220,7 @@ class _Resolver:
     def _view(self, found: Found, view: View, user_name: str, conditions: tuple[RowCondition, ...]) -> BoundQuery:
         renames = view.column_aliases or not is_our_text(view)  # columns of DuckDB's views may have other names than in their text
         outer = () if renames or len(self.views) >= MAX_VIEWS_WITH_CONDITIONS else conditions
-        key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view), tuple(each.key for each in outer))
+        key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view), outer)
         if key not in self.views:
             inner = self._deeper(f"view {user_name}", found.names.in_view(view.schema_name, found.view))
             with _errors_of_view(user_name):
