@@ -245,6 +245,8 @@ def test_dates_are_computed_from_constants(condition: str, expected: str) -> Non
         "at >= ts_or_ds_add('2024-01-01', 1, 'DAY')",
         "day = DATE'2024-01-02' + INTERVAL 12 HOURS",
         "day >= '2024-01-02' + INTERVAL 1 DAY",
+        "created <= CAST('2024-02-02 21:00:00+05:00' AS TIMESTAMP WITHOUT TIME ZONE)",
+        "CAST(created AS timestamp without time zone) <= '2024-02-02 21:00:00+05:00'",
     ],
 )
 def test_times_that_time_zones_or_names_of_the_user_decide_are_not_computed(condition: str) -> None:
@@ -349,6 +351,8 @@ def test_only_the_select_that_contains_the_relation_counts(text: str, expected: 
     ("text", "expected"),
     [
         ("WITH t AS (SELECT * FROM main.t) SELECT * FROM t WHERE id = 1", ["id: 1..1"]),
+        ("WITH a AS (SELECT *, date_trunc('month', day) AS m FROM t) SELECT * FROM a WHERE id = 1", ["id: 1..1"]),
+        ("SELECT * FROM o WHERE EXISTS (SELECT 1 FROM (SELECT CAST(CAST(id AS INT) AS INT) FROM t) x WHERE id = 9)", []),
         (
             "WITH a AS (SELECT * FROM t), b AS (SELECT *, upper(name) AS up FROM a WHERE id > 1) SELECT * FROM b WHERE b.ok",
             ["id: 2..", "ok: 1..1"],

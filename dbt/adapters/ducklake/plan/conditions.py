@@ -36,7 +36,7 @@ from sqlglot.errors import SqlglotError
 from ..format.identifiers import fold
 from ..sql.tokens import has_continued_comment, tokenize
 from ..sql.values import Reference, Sql
-from .constants import SparkSql, names_of_time
+from .constants import COMPUTED, SparkSql, names_of_time
 
 ColumnsOf = Callable[[Reference], Collection[str] | None]
 """Returns the names of the columns of the relation that a reference means; None if they are not known."""
@@ -210,7 +210,8 @@ class Conditions:
                 yield None
             elif fold(each.alias_or_name) == name:
                 value = each.unalias().unnest()
-                yield value if isinstance(uncast(value), exp.Column) else None
+                column = uncast(value) if isinstance(each, exp.Alias) or _has_name_of_column(value) else value
+                yield value if isinstance(column, exp.Column) else None
 
     def _in_star(self, select: _Select, each: exp.Expr, star: exp.Star, name: str) -> list[exp.Expr | None]:
         """Return what may be the column of this name in a star."""
@@ -286,14 +287,27 @@ class _Cte(NamedTuple):
 @lru_cache(maxsize=64)
 def parsed(text: str) -> exp.Expr | None:
     """Parse a condition or query with sqlglot, cached; return None if it cannot."""
-    # sqlglot rewrites pipes into other scopes, and knows no `${…}`, which Spark replaces
-    if "|>" in text or "${" in text or has_continued_comment(text):
+    # sqlglot rewrites pipes into other scopes, knows no `${…}`, which Spark replaces, and takes TIMESTAMP WITHOUT TIME ZONE for TIMESTAMP
+    if "|>" in text or "${" in text or has_continued_comment(text) or _has_word(text, "WITHOUT"):
         return None
     try:
         trees = sqlglot.parse(text, dialect=SparkSql)
     except (SqlglotError, RecursionError):
         return None
     return trees[0] if len(trees) == 1 else None
+
+
+def _has_name_of_column(node: exp.Expr) -> bool:
+    """Whether Spark names a cast by its column: only a cast of the column itself, and no `to_timestamp`, a cast to sqlglot."""
+    return (
+        isinstance(node, exp.Cast)
+        and isinstance(node.this.unnest(), exp.Column)
+        and not node.is_type(*exp.DataType.TEMPORAL_TYPES - {exp.DType.DATE})
+    )
+
+
+def _has_word(text: str, word: str) -> bool:
+    return word in text.upper() and any(token.word == word for token in tokenize(text))
 
 
 def conjuncts(condition: str) -> list[exp.Expr]:
@@ -341,11 +355,15 @@ def _select(node: exp.Select, tree: exp.Expr, skipped: int) -> _Select:
     where = node.args.get("where")
     clauses = {key for key, value in node.args.items() if value}
     computed = (*node.expressions, *(node.args.get("laterals") or []), where, *(join.args.get("on") for join in _joins(node)))
-    dependent = any(each is not None and each.find(*_DEPENDENT) for each in computed)
+    dependent = any(each is not None and any(map(_is_dependent, each.find_all(*_DEPENDENT))) for each in computed)
     row_by_row = clauses <= _ROW_BY_ROW and not dependent and not (node.args.get("distinct") and node.args["distinct"].args.get("on"))
     return _Select(
         node, _sources(node, skipped), tuple(_conjuncts(where.this)) if where else (), row_by_row, node is tree, _is_independent(node)
     )
+
+
+def _is_dependent(function: exp.Expr) -> bool:
+    return not isinstance(function, exp.Anonymous) or function.name.upper() not in COMPUTED
 
 
 def _is_independent(node: exp.Expr) -> bool:

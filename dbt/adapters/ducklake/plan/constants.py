@@ -31,7 +31,8 @@ _TIMESTAMP_CASTS = {
     exp.DType.TIMESTAMPLTZ: "instant",
     exp.DType.TIMESTAMPNTZ: "wall clock",
 }
-_COMPUTED = ("DATE_ADD", "DATEADD", "DATE_SUB", "ADD_MONTHS", "TO_DATE", "TRUNC", "DATE_TRUNC", "TIMESTAMPADD")
+COMPUTED = frozenset(("DATE_ADD", "DATEADD", "DATE_SUB", "ADD_MONTHS", "TO_DATE", "TRUNC", "DATE_TRUNC", "TIMESTAMPADD"))
+"""The functions whose results are computed here, besides those for the current time."""
 _SECOND = 1_000_000_000
 _NANOS = {"SECOND": _SECOND, "MINUTE": 60 * _SECOND, "HOUR": 3600 * _SECOND, "DAY": DAY_NANOS, "WEEK": 7 * DAY_NANOS}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -50,7 +51,7 @@ class SparkSql(Spark):  # type: ignore[misc]
     class Parser(Spark.Parser):  # type: ignore[misc]
         """The parser."""
 
-        FUNCTIONS: ClassVar = {name: function for name, function in Spark.Parser.FUNCTIONS.items() if name not in _COMPUTED}
+        FUNCTIONS: ClassVar = {name: function for name, function in Spark.Parser.FUNCTIONS.items() if name not in COMPUTED}
 
 
 @dataclass(frozen=True)

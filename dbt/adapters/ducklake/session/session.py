@@ -201,6 +201,7 @@ class LakeSession(TransactionalWork):
         """Create a temporary view of this session on a DataFrame of this session."""
         self._prevent_replay("it used rows of a DataFrame, as Python models do")
         frame.createOrReplaceTempView(backquoted(name))
+        self._state.setting_changes += 1  # Spark's analysis of a query may change
         self._state.drop_views(self._is_in_spark)  # the new view hides one with its name
 
     def to_dataframe(self, rows: Any) -> DataFrame:

@@ -45,7 +45,9 @@ POSITION_BITS = 40
 _FILE = (Column(DELETE_PATH_FIELD_ID, "file_path", "varchar"), Column(DELETE_POSITION_FIELD_ID, "pos", "int64"), SNAPSHOT_ID)
 _COLUMNS = tuple(zip(_FILE, (pa.string(), pa.int64(), pa.int64()), strict=True))
 
-_READ = FileCache[pa.Table](MAX_CACHED_BYTES, lambda table: int(table.nbytes))
+_TABLE_BYTES = 2048
+"""About the size of an Arrow table without its values."""
+_READ = FileCache[pa.Table](MAX_CACHED_BYTES, lambda table: int(table.nbytes) + _TABLE_BYTES)
 
 
 def deleted_keys(files: Iterable[tuple[int, DataFile]]) -> pa.Array:
