@@ -8,11 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import sqlglot
 
 from dbt.adapters.ducklake.plan import resolve
-from dbt.adapters.ducklake.plan.conditions import ColumnsOf, Conditions, RowCondition
-from dbt.adapters.ducklake.plan.constants import SparkSql, constant
+from dbt.adapters.ducklake.plan.conditions import ColumnsOf, Conditions, RowCondition, parsed
+from dbt.adapters.ducklake.plan.constants import constant
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.run.result import Result
 from dbt.adapters.ducklake.spark.read import local
@@ -230,7 +229,7 @@ def test_times_computed_without_spark_are_those_of_spark(both: Both, zone: str) 
     both.session.execute(f"SET TIME ZONE '{zone}'")
     row = both.session.execute(f"SELECT {texts}").fetch()[0]
     for text, type_, expected in zip(TIMES, row[::2], row[1::2], strict=True):
-        found = constant(sqlglot.parse_one(text, dialect=SparkSql), text)
+        found = constant(parsed(text), text)
         assert found is not None, text
         assert found.kind == kinds[type_], text
         assert found.value <= expected if found.is_least else found.value == expected, text

@@ -29,14 +29,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ..format.identifiers import fold
 from ..sql.tokens import has_continued_comment, tokenize
 from ..sql.values import Reference, Sql
-from .constants import COMPUTED, SparkSql, names_of_time
+from ..translate.dialects import parse_with_unknown
+from .constants import COMPUTED, names_of_time
 
 ColumnsOf = Callable[[Reference], Collection[str] | None]
 """Returns the names of the columns of the relation that a reference means; None if they are not known."""
@@ -291,7 +291,7 @@ def parsed(text: str) -> exp.Expr | None:
     if "|>" in text or "${" in text or has_continued_comment(text) or _has_word(text, "WITHOUT"):
         return None
     try:
-        trees = sqlglot.parse(text, dialect=SparkSql)
+        trees = parse_with_unknown(text, "spark", COMPUTED)
     except (SqlglotError, RecursionError):
         return None
     return trees[0] if len(trees) == 1 else None

@@ -13,10 +13,9 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from sqlglot import exp
-from sqlglot.dialects import Spark
 
 from ..format.timestamps import DAY_NANOS, civil_from_days, date_text, days_from_civil, parse_iso, timestamp_text
 
@@ -32,7 +31,11 @@ _TIMESTAMP_CASTS = {
     exp.DType.TIMESTAMPNTZ: "wall clock",
 }
 COMPUTED = frozenset(("DATE_ADD", "DATEADD", "DATE_SUB", "ADD_MONTHS", "TO_DATE", "TRUNC", "DATE_TRUNC", "TIMESTAMPADD"))
-"""The functions whose results are computed here, besides those for the current time."""
+"""The functions whose results are computed here, besides those for the current time.
+
+They must be calls of unknown functions in the tree. Otherwise functions of other databases, which may be the user's in Spark, would look
+the same, and so would a unit and a column.
+"""
 _SECOND = 1_000_000_000
 _NANOS = {"SECOND": _SECOND, "MINUTE": 60 * _SECOND, "HOUR": 3600 * _SECOND, "DAY": DAY_NANOS, "WEEK": 7 * DAY_NANOS}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -40,18 +43,6 @@ _UNITS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}
 """Other names of units in `trunc`."""
 _TIMES_WITHOUT_PARENTHESES = {exp.CurrentDate: "current_date", exp.CurrentTimestamp: "current_timestamp"}
 _YEARS = range(1, 10_000)
-
-
-class SparkSql(Spark):  # type: ignore[misc]
-    """sqlglot's dialect, which leaves the functions that are computed here as they are written.
-
-    Otherwise functions of other databases, which may be the user's in Spark, would look the same, and so would a unit and a column.
-    """
-
-    class Parser(Spark.Parser):  # type: ignore[misc]
-        """The parser."""
-
-        FUNCTIONS: ClassVar = {name: function for name, function in Spark.Parser.FUNCTIONS.items() if name not in COMPUTED}
 
 
 @dataclass(frozen=True)

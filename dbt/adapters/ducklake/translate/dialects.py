@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -161,7 +161,7 @@ def _name_length(text: str) -> int:
 def _translated(text: str, direction: _Direction, approximate: bool = False, names: tuple[str, ...] = ()) -> tuple[str | None, str]:
     """Return (the translated text or None, the part that cannot be translated)."""
     try:
-        trees = _parsed(text.replace(PLACEHOLDER, direction.read_quote(PLACEHOLDER)), direction)
+        trees = parse_with_unknown(text.replace(PLACEHOLDER, direction.read_quote(PLACEHOLDER)), direction.read, direction.unparsed)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None, text
         _name_expressions(trees[0], names)
@@ -177,18 +177,27 @@ def _translated(text: str, direction: _Direction, approximate: bool = False, nam
     return translated.replace(direction.written_quote(PLACEHOLDER), PLACEHOLDER), ""
 
 
-def _parsed(text: str, direction: _Direction) -> list[exp.Expr | None]:
-    """Return the trees of the statements of a text."""
-    dialect = Dialect.get_or_raise(direction.read)
+def parse_with_unknown(text: str, read: str | type[Dialect], unknown: Collection[str]) -> list[exp.Expr | None]:
+    """Return the trees of the statements of a text.
+
+    Args:
+        text: the text.
+        read: its dialect.
+        unknown: functions that are calls of an unknown function in the trees, in upper case.
+
+    Raises:
+        SqlglotError: sqlglot cannot parse the text.
+    """
+    dialect = Dialect.get_or_raise(read)
     tokens = dialect.tokenize(text)
     for token, following in pairwise(tokens):
         is_name = token.token_type is not TokenType.STRING
-        if is_name and following.token_type is TokenType.L_PAREN and token.text.upper() in direction.unparsed:
+        if is_name and following.token_type is TokenType.L_PAREN and token.text.upper() in unknown:
             token.text += _MARK
     trees = dialect.parser().parse(tokens, text)
     for node in (node for tree in trees if tree is not None for node in tree.walk()):
         is_name = isinstance(node, exp.Identifier | exp.Anonymous) and isinstance(node.this, str)
-        if is_name and node.this.endswith(_MARK) and node.this[:-1].upper() in direction.unparsed:
+        if is_name and node.this.endswith(_MARK) and node.this[:-1].upper() in unknown:
             node.set("this", node.this[:-1])
     return trees
 
