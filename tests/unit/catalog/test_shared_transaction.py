@@ -16,6 +16,7 @@ from dbt.adapters.ducklake.catalog.transaction.shared import SharedTransaction
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnFilter
+from dbt.adapters.ducklake.format.objects import Table, View
 from tests.catalog_objects import COLUMNS, committed, main_of, table_of, view_of
 from tests.unit.catalog.conftest import create, file_of, insert, metadata
 
@@ -334,6 +335,24 @@ def test_only_some_tables_are_kept(sqlite_lake: LakeCatalog) -> None:
     assert sorted(names(sqlite_lake)) == ["failures", "t"]
     assert [schema.name for schema in sqlite_lake.reader().schemas()] == ["audit", "main"]
     assert len(shared.whole.abandoned_files()) == 2
+
+
+def test_a_kept_table_replaces_the_view_with_its_name(sqlite_lake: LakeCatalog) -> None:
+    before = sqlite_lake.begin()
+    before.objects.new_view(before.schema("main"), "failures", "SELECT 1")  # type: ignore[arg-type]
+    before.commit()
+    shared = sqlite_lake.begin_shared()
+    transaction = begin(shared)
+    view = transaction.find("main", "failures")
+    assert isinstance(view, View)
+    transaction.objects.drop_view(view)
+    create_in(transaction, "failures", "main")
+    transaction.objects.new_view(transaction.schema("main"), "other", "SELECT 1")  # type: ignore[arg-type]
+    transaction.commit()
+    shared.keep([("main", "failures")])
+    shared.whole.commit()
+    assert [(each.name, type(each)) for each in sqlite_lake.reader().relations("main")] == [("failures", Table)]
+    assert metadata(sqlite_lake, "SELECT view_name FROM ducklake_view WHERE end_snapshot IS NULL") == []
 
 
 def test_the_end_abandons_no_live_file(sqlite_lake: LakeCatalog) -> None:

@@ -330,11 +330,12 @@ class Staged:
         return {file.path: file.size_bytes for changes in self.rows.values() for file in changes.written()}
 
     def only_tables(self, ids: Collection[int]) -> Staged:
-        """Return only the changes to these tables and their rows, and the new schemas that they are in."""
+        """Return only the changes to these tables and their rows, the drops of these views, and the new schemas that the tables are in."""
         tables = {key: table for key, table in self.tables.items() if key in ids}
         names = {table.schema_name for table in tables.values() if table is not None}
         schemas = {key: schema for key, schema in self.schemas.items() if key < 0 and schema is not None and schema.name in names}
-        return Staged(schemas=schemas, tables=tables, rows={key: rows for key, rows in self.rows.items() if key in ids})
+        views = {key: view for key, view in self.views.items() if key in ids and view is None}
+        return Staged(schemas=schemas, tables=tables, views=views, rows={key: rows for key, rows in self.rows.items() if key in ids})
 
     def with_rows(self, table_id: int, changes: RowChanges) -> Staged:
         """Return a copy with other changes to the rows of a table."""
