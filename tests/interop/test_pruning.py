@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.plan import resolve
-from dbt.adapters.ducklake.plan.conditions import ColumnsOf, Conditions, RowCondition, parsed
+from dbt.adapters.ducklake.plan.conditions import ColumnsOf, Conditions, RowCondition
 from dbt.adapters.ducklake.plan.constants import constant
+from dbt.adapters.ducklake.plan.selects import parsed
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.run.result import Result
 from dbt.adapters.ducklake.spark.read import local

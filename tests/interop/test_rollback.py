@@ -12,7 +12,7 @@ from dbt.adapters.ducklake.errors import ConflictError, EngineError, LakeError, 
 from dbt.adapters.ducklake.lake import rollback, rollback_rows
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.rollback import roll_back
-from dbt.adapters.ducklake.spark.arrow import restored
+from dbt.adapters.ducklake.spark.files import deletes
 from dbt.adapters.ducklake.spark.files.storage import remove
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
@@ -357,10 +357,10 @@ def test_a_schema_is_rolled_back_alone(both: Both) -> None:
 def test_a_delete_file_of_both_snapshots_is_read_once(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     for statement in (*FILES, "INSERT INTO t SELECT range, 'v' FROM range(20)", "DELETE FROM t WHERE id < 3", "DELETE FROM t WHERE id = 5"):
         both.duckdb(statement)
-    version, read, entries = last(both), [], restored.entries
+    version, read, read_file = last(both), [], deletes._read
     both.duckdb("DELETE FROM t WHERE id = 6")
     both.duckdb("INSERT INTO t SELECT range, 'w' FROM range(20)")
-    monkeypatch.setattr(restored, "entries", lambda file: read.append(file.path) or entries(file))
+    monkeypatch.setattr(deletes, "_read", lambda file: read.append(file.path) or read_file(file))
     outcome, before, after = roll_back_table(both, version)
     assert len(read) == 1
     assert outcome[4:] == (2, 1, len(before), len(after))

@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from dbt.adapters.ducklake.format.files import ColumnFilter
 from dbt.adapters.ducklake.format.objects import Column, Table
-from dbt.adapters.ducklake.plan.conditions import Conditions, parsed
+from dbt.adapters.ducklake.plan.conditions import Conditions
 from dbt.adapters.ducklake.plan.filters import filters_for_condition, filters_for_rows
+from dbt.adapters.ducklake.plan.selects import parsed
 from dbt.adapters.ducklake.plan.view import Settings
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Reference

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from ..catalog.lake import LakeCatalog
 from ..errors import ConfigurationError
 from ..format.paths import with_separator
-from ..spark.files.storage import is_local, list_folder, make_directory, read_small, remove, write_small
+from ..spark.files.storage import THREADS, is_local, list_folder, make_directory, read_small, remove, write_small
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +26,6 @@ MARK_FILE = "_dbt_ducklake.json"
 """The name of the file; Spark ignores files whose names start with an underscore."""
 _NOTE = "The files below this folder belong to the DuckLake whose catalog has a schema with this uuid."
 _UNREADABLE = "unknown"
-_THREADS = 8
-"""How many marks are read at the same time."""
 _JOB_FOLDER = re.compile(r"/(?:ducklake-[0-9a-f-]{36}|__ducklake_(?:key_\d+|group)=[^/]*)/$")
 """A folder that one of our jobs created in an object store. No lake has its data path there, so we send no request for its mark."""
 
@@ -157,7 +155,7 @@ class Owners:
             with suppress(OSError, ValueError):
                 self._owner(folder)
 
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(read, {folder: None for path in paths for folder in self._folders(path)}))
 
     def _folders(self, path: str) -> Iterator[str]:

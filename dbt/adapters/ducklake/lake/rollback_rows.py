@@ -28,9 +28,6 @@ from .order import stored_order
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_THREADS = 8
-"""Number of files that are read or copied concurrently."""
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -74,18 +71,14 @@ def difference(plan: RollbackPlan) -> Difference:
         LakeError: a file to restore is missing from storage.
     """
     earlier = {each.file.data_file_id: each for each in plan.earlier}
-    states = {key: [each.file] for key, each in earlier.items()}
-    for key, file in plan.current.items():
-        states.setdefault(key, []).append(file)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        excluded = dict(zip(states, pool.map(lambda files: excluded_positions(*files), states.values()), strict=True))
-    excluded_earlier = {file_id: excluded[file_id][0] for file_id in earlier}
-    excluded_current = {file_id: excluded[file_id][-1] for file_id in plan.current}
+    with ThreadPoolExecutor(storage.THREADS) as pool:  # one after the other, so that a delete file of both snapshots is in the cache
+        excluded_earlier = dict(zip(earlier, pool.map(excluded_positions, (each.file for each in plan.earlier)), strict=True))
+        excluded_current = dict(zip(plan.current, pool.map(excluded_positions, plan.current.values()), strict=True))
     kept = {file_id for file_id in earlier.keys() & plan.current.keys() if excluded_earlier[file_id].equals(excluded_current[file_id])}
     rows_earlier = {file_id: each.file.record_count - len(excluded_earlier[file_id]) for file_id, each in earlier.items()}
     rows_current = sum(file.record_count - len(excluded_current[file_id]) for file_id, file in plan.current.items())
     restored = tuple((each, excluded_earlier[key]) for key, each in earlier.items() if key not in kept and rows_earlier[key] > 0)
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(storage.THREADS) as pool:
         list(pool.map(require_file, (each.file for each, _ in restored)))
     return Difference(
         plan,
@@ -148,7 +141,7 @@ def _restore_files(
         file = replace(copied.as_written_file, path=path, size_bytes=size, footer_size=footer, mapping=mapping)
         return RestoredFile(file, copied.file.row_id_start, copied.partition_id, deletes)
 
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(storage.THREADS) as pool:
         return tuple(pool.map(restore, found.files_restored, places))
 
 

@@ -10,8 +10,7 @@ from ..errors import LakeError
 from ..format.files import INLINED_BASE, DataFile, EarlierDeletes, ScanPlan, WriteOptions, WrittenDeleteFile
 from ..format.objects import Table
 from ..spark.files.deletes import with_snapshot, write_delete_file, write_deletion_vector
-from ..spark.files.physical import THREADS
-from ..spark.files.storage import remove
+from ..spark.files.storage import THREADS, remove
 from ..spark.rows.deleted import deleted_rows
 from ..spark.rows.positions import PositionArray, Positions, count
 from .context import Context

@@ -152,15 +152,15 @@ def _result(name: str, arguments: list[exp.Expr], source: str) -> _Time | None:
         case "now", []:
             return _Time("instant", _two_days_ago(), True)
         case "to_date", [date]:
-            return _cast_time(_operand(date, source), "date")
+            return _date(date, source)
         case (("date_add" | "dateadd"), [date, days]):
-            return _added(_cast_time(_operand(date, source), "date"), _integer(days), "DAY")
+            return _added(_date(date, source), _integer(days), "DAY")
         case "date_sub", [date, days]:
-            return _added(_cast_time(_operand(date, source), "date"), _negative(_integer(days)), "DAY")
+            return _added(_date(date, source), _negative(_integer(days)), "DAY")
         case "add_months", [date, months]:
-            return _added(_cast_time(_operand(date, source), "date"), _integer(months), "MONTH")
+            return _added(_date(date, source), _integer(months), "MONTH")
         case "trunc", [date, unit]:
-            return _truncated(_cast_time(_operand(date, source), "date"), _unit(unit, source))
+            return _truncated(_date(date, source), _unit(unit, source))
         case "date_trunc", [unit, time]:
             return _truncated(_least_instant(_operand(time, source)), _unit(unit, source))
         case (("date_add" | "dateadd" | "timestampadd"), [exp.Column() as unit, count, time]):
@@ -186,6 +186,11 @@ def _operand(node: exp.Expr, source: str) -> _Time | None:
         return _literal_date(constant(node, source)) if node.to.this == exp.DType.DATE else None
     time = _time(node, source)
     return time if time is not None and (time.kind == "date" or time.is_least) else None
+
+
+def _date(node: exp.Expr, source: str) -> _Time | None:
+    """Return the argument of a function of dates."""
+    return _cast_time(_operand(node, source), "date")
 
 
 def _literal_date(found: Constant | None) -> _Time | None:

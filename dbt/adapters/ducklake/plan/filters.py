@@ -17,9 +17,10 @@ from ..format.identifiers import fold
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
 from ..format.types import data_type_of, spark_name
-from .conditions import RowCondition, conjuncts, uncast
+from .conditions import RowCondition, uncast
 from .constants import Constant, constant, names_of_time
 from .ranges import between, comparable, prefixed
+from .selects import conjuncts
 from .view import Settings
 
 _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {

@@ -9,7 +9,7 @@ from sqlglot import exp
 from ..format.identifiers import fold
 from ..format.objects import Column, Table
 from ..sql.tokens import tokenize
-from .conditions import conjuncts, parsed
+from .selects import conjuncts, parsed
 
 _ALLOWED_NODES = (
     *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Is, exp.Between),

@@ -199,9 +199,10 @@ class _Resolver:
 
         lake, version = found.names.lake, version_of(found.names, found.view)
         if self.only_columns:
-            return BoundTable.without_rows(lake, table, virtual, str(reference.name), (RowsRead(lake, table.table_id),) * found.is_current)
+            depends_on = (RowsRead(lake, table.table_id),) if found.is_current else ()
+            return BoundTable.without_rows(lake, table, virtual, str(reference.name), depends_on)
         plan, filters = self.planning.plans.scan(lake, found.view, version, table, needed)
-        depends_on = (RowsRead(lake, table.table_id, filters),) * found.is_current
+        depends_on = (RowsRead(lake, table.table_id, filters),) if found.is_current else ()
         pruned_by = filters if plan.pruned_files else ()  # if no file was left out, the rows are those of a scan without filters
         return BoundTable(lake, table.table_id, version, pruned_by, virtual, table, plan, str(reference.name), depends_on)
 

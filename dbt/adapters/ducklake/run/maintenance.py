@@ -98,8 +98,8 @@ class _ByTable(Generic[T]):
             self.snapshot = snapshot or self.snapshot
         if self.left:
             logger.warning("%s", self._left())
-        for failure in failures:
-            raise failure
+        if failures:
+            raise failures[0]
         return self
 
     def _stage(self, stage: Callable[[Context, Table], None], table_id: int, env: Environment) -> Context:

@@ -23,7 +23,7 @@ from ...format.paths import data_file_name, with_separator
 from ...format.types import json_as_text
 from ..files import storage
 from ..files.deletes import write_delete_file
-from ..files.physical import THREADS
+from ..files.storage import THREADS
 from ..rows.deleted import entries
 from ..values.arrow_types import arrow_schema
 from .partitions import split

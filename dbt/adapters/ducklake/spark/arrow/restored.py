@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,16 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...errors import LakeError, MissingFileError
-from ...format.files import (
-    LINEAGE_ROW_ID,
-    NO_LIMIT,
-    SNAPSHOT_ID_FIELD_ID,
-    DataFile,
-    DeleteFile,
-    MappedField,
-    WriteOptions,
-    WrittenFile,
-)
+from ...format.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, MappedField, WriteOptions, WrittenFile
 from ...format.objects import SortField, Table
 from ...format.paths import data_file_name, with_separator
 from ...format.types import json_as_text
@@ -132,28 +122,14 @@ def write_rows(
     return write_arrow(data, table.columns, table.path, options, row_ids=True, partition_fields=fields, order=order)
 
 
-def excluded_positions(*versions: DataFile) -> list[pa.Array]:
-    """Return the ascending positions of the rows that a scan leaves out: deleted rows, and rows of later snapshots.
-
-    Args:
-        versions: a data file, as scans of several snapshots read it. A delete file that they share is read once.
-    """
-    read = cache(entries)
-
-    def excluded(file: DataFile) -> pa.Array:
-        parts = [pa.array(file.inlined_deletes, pa.int64())]
-        if file.delete_file is not None:
-            positions, since = read(_without_limit(file.delete_file))
-            parts.append(positions.filter(pc.less_equal(since, file.delete_file.snapshot_limit)))
-        if file.rows_until_snapshot is not None:
-            parts.append(_later_rows(file, file.rows_until_snapshot))
-        return ascending(pa.concat_arrays(parts))
-
-    return [excluded(file) for file in versions]
-
-
-def _without_limit(file: DeleteFile) -> DeleteFile:
-    return replace(file, snapshot_limit=NO_LIMIT, others=tuple(map(_without_limit, file.others)))
+def excluded_positions(file: DataFile) -> pa.Array:
+    """Return the ascending positions of the rows that a scan leaves out: deleted rows, and rows of later snapshots."""
+    parts = [pa.array(file.inlined_deletes, pa.int64())]
+    if file.delete_file is not None:
+        parts.append(entries(file.delete_file)[0])
+    if file.rows_until_snapshot is not None:
+        parts.append(_later_rows(file, file.rows_until_snapshot))
+    return ascending(pa.concat_arrays(parts))
 
 
 def _later_rows(file: DataFile, snapshot_id: int) -> pa.Array:

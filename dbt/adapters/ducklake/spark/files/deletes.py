@@ -36,7 +36,6 @@ from . import storage
 from .cache import FileCache
 from .encrypted_files import read_columns, write_table
 from .footer_bytes import footer_length, parse_footer, read_footer
-from .physical import THREADS
 
 MAX_CACHED_BYTES = 64 * 1024 * 1024
 """The maximum size of the positions that this process keeps, which most statements and all snapshots read again."""
@@ -56,7 +55,7 @@ def deleted_keys(files: Iterable[tuple[int, DataFile]]) -> pa.Array:
     Args:
         files: a number for each data file, and the file.
     """
-    with ThreadPoolExecutor(max_workers=THREADS) as pool:
+    with ThreadPoolExecutor(max_workers=storage.THREADS) as pool:
         return pa.concat_arrays([pa.array([], pa.int64()), *pool.map(lambda each: _keys_of(*each), files)])
 
 

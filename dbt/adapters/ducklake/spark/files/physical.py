@@ -21,7 +21,6 @@ from ...format.identifiers import fold
 from . import storage
 from .footer_bytes import parse_footer, read_footer
 
-THREADS = 8
 MAX_FOOTERS = 200_000
 """The maximum number of files of which this process keeps the footer: about 400 bytes each, because equal schemas are kept once."""
 
@@ -85,7 +84,7 @@ def physical_footers(table: str, files: Sequence[DataFile]) -> list[PhysicalFoot
     Raises:
         LakeError: a file that the catalog lists is missing or is not a Parquet file.
     """
-    with ThreadPoolExecutor(max_workers=min(THREADS, max(1, len(files)))) as pool:
+    with ThreadPoolExecutor(max_workers=min(storage.THREADS, max(1, len(files)))) as pool:
         return list(pool.map(lambda file: _footer(table, file), files))
 
 

@@ -21,8 +21,8 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's scheme → PyArrow's scheme."""
 _COPY_BYTES = 8 * 1024 * 1024
 """The size of the buffer for copies."""
-_THREADS = 8
-"""How many files are removed at the same time."""
+THREADS = 8
+"""How many files are read, written or removed at the same time."""
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
@@ -122,7 +122,7 @@ def _remove_one_by_one(paths: Sequence[str]) -> dict[str, str]:
     """Remove files with requests for each, several at the same time; return path → error message for those that could not be removed."""
     if not paths:
         return {}
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         errors = zip(paths, pool.map(_removal_error, paths), strict=True)
         return {path: error for path, error in errors if error is not None}
 

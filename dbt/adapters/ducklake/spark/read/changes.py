@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from ...format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ChangePlan
 from ...format.identifiers import backquoted
-from ..files.physical import THREADS
+from ..files.storage import THREADS
 from ..rows.deleted import entries
 from .positions import BROADCAST_LIMIT
 from .scan import scan

@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from ...errors import LakeError
 from ...format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, DataFile, ScanPlan
-from ..files.physical import THREADS
+from ..files.storage import THREADS
 from ..values.local import LocalRows, can_be_local
 from ..values.types import struct_type
 from .file_groups import group_files

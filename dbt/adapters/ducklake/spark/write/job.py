@@ -18,7 +18,7 @@ from ...format.identifiers import backquoted
 from ...format.paths import data_file_name, with_separator
 from ..files import storage
 from ..files.locations import spark_path
-from ..files.physical import THREADS
+from ..files.storage import THREADS
 from ..files.write_options import ignored_option, spark_options
 from ..values.conform import data_errors
 from .direct import is_available, write_direct
